@@ -1,0 +1,52 @@
+# One function per kind of target. Sources are always named, never globbed.
+
+# tfvm_library(name SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
+# A static library; one without sources (headers only) is an interface library.
+function(tfvm_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_link_libraries(${name} PUBLIC tfvm_options ${ARG_DEPS})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE tfvm_options ${ARG_DEPS})
+  endif()
+endfunction()
+
+# tfvm_tool(name SOURCES main.cpp … DEPS …): an executable in <build>/bin.
+function(tfvm_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE tfvm_options ${ARG_DEPS})
+endfunction()
+
+# tfvm_test(name SOURCES a.test.cpp … DEPS …): a GoogleTest executable whose cases are found by ctest.
+function(tfvm_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} GTest::gtest GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    TFVM_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TFVM_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  gtest_discover_tests(${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+endfunction()
+
+# tfvm_bench(name SOURCES a.cpp … DEPS …): a Google Benchmark executable in <build>/bin.
+function(tfvm_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} benchmark::benchmark benchmark::benchmark_main)
+  set_property(GLOBAL APPEND PROPERTY TFVM_BENCHES ${name})
+endfunction()
+
+# tfvm_link_test(layer): tests/link/<layer>.cpp linked with that layer's target alone, so that a layer which
+# needs a symbol from above does not link.
+function(tfvm_link_test target)
+  tfvm_tool(link_${target} SOURCES ${target}.cpp DEPS ${target})
+  add_test(NAME link/${target} COMMAND link_${target})
+endfunction()
+
+# tfvm_optimise(file …): -O3 for sources that are inner loops.
+function(tfvm_optimise)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O3)
+  endif()
+endfunction()
