@@ -1,0 +1,97 @@
+#pragma once
+// The one way to make code. `emit` checks operands and attributes against the op's row, makes broadcasting of
+// elementwise ops explicit, infers result types and, on functional programs, folds constants (up to 64 elements),
+// simplifies by exact algebra and numbers values. Errors are sticky: after the first one every append returns kNoValue
+// and seal() returns the error, so rules need no checks of their own.
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/evaluator.h"
+#include "bytecode/status.h"
+#include "bytecode/tables.h"
+
+namespace tfvm {
+
+struct BuilderOptions {
+  const Evaluator* evaluator = nullptr;
+  bool simplify = true;  // algebra and value numbering; off for full programs
+};
+
+class Builder {
+ public:
+  Builder(Tables& tables, BuilderOptions options, std::string_view name = {});
+  // A pass from `parent`: instructions and values point back into it (set_origin, name_from).
+  Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass);
+  ~Builder();
+  Builder(const Builder&) = delete;
+
+  Tables& tables() { return t_; }
+  const BuilderOptions& options() const { return options_; }
+
+  ValueId param(TypeId type, bool mut = false);
+  // Appends one instruction. Gives the first result (kNoValue where the op has none); results are consecutive.
+  ValueId emit(Op op, std::span<const ValueId> operands, AttrId attrs);
+  ValueId emit(Op op, std::initializer_list<ValueId> operands, std::initializer_list<AttrArg> attrs = {});
+  // All results of an instruction, which simplification may have made of several others.
+  std::vector<ValueId> emit_all(Op op, std::span<const ValueId> operands, AttrId attrs);
+
+  // Constants. `like` gives dtype and shape of another value (a splat).
+  ValueId constant(ConstId c);
+  ValueId scalar(DType dtype, double v);
+  ValueId scalar_int(DType dtype, std::int64_t v);
+  ValueId splat(TypeId type, double v);
+  ValueId splat_like(ValueId like, double v) { return splat(type(like), v); }
+  ValueId zeros(TypeId type) { return splat(type, 0.0); }
+  std::optional<ConstId> const_of(ValueId v) const;  // the value is a constant
+  std::optional<ConstId> splat_of(ValueId v) const;  // a scalar constant, seen through full and broadcast_to
+
+  TypeId type(ValueId v) const { return body_.types[index(v)]; }
+  DType dtype(ValueId v) const { return t_.types.dtype(type(v)); }
+  Dims dims(ValueId v) const { return t_.types.dims(type(v)); }
+  std::int64_t rank(ValueId v) const { return t_.types.rank(type(v)); }
+  const Body& body() const { return body_; }  // as appended so far
+
+  // Where the next instructions come from, and what values are called.
+  void set_origin(InstrId in_parent) { origin_ = in_parent; }
+  void set_loc(Loc loc) { loc_ = loc; }
+  void set_function_loc(Loc loc) { debug_.loc = loc; }
+  void name(ValueId v, StrId text);
+  void name_from(ValueId v, ValueId in_parent, std::string_view suffix = {});
+
+  // Reports an error at the present place; the first one stays.
+  ValueId fail(Code code, std::string message);
+  bool failed() const { return failed_; }
+  const Error& error() const { return error_; }
+
+  // Ends the function: drops dead code (asserts and io are roots), interns body and names.
+  Result<FunctionId> seal(std::span<const ValueId> results);
+  Result<FunctionId> seal(std::initializer_list<ValueId> results) {
+    return seal(std::span(results.begin(), results.size()));
+  }
+  void set_full() { body_.full = true; }
+
+ private:
+  friend struct BuilderImpl;
+  struct Numbering;  // value numbers: (op, attrs, operands) -> instruction
+  Tables& t_;
+  BuilderOptions options_;
+  Body body_;
+  DebugInfo debug_;
+  std::vector<InstrId> def_;  // per value
+  std::vector<InstrId> origins_;
+  std::vector<Loc> locs_;
+  InstrId origin_ = kNone<InstrId>;
+  Loc loc_;
+  bool failed_ = false;
+  Error error_{Code::Ok, {}};
+  Numbering* numbering_;
+};
+
+// Appends the instructions of `f` in place of a call; gives its results.
+std::vector<ValueId> inline_body(Builder& b, FunctionId f, std::span<const ValueId> args);
+
+}  // namespace tfvm

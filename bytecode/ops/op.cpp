@@ -1,0 +1,149 @@
+#include "bytecode/ops/op.h"
+
+#include <array>
+#include <unordered_map>
+
+#include "bytecode/infer/infer.h"
+
+namespace tfvm {
+
+namespace {
+
+std::vector<std::string_view> split(std::string_view s, char sep) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i <= s.size(); ++i) {
+    if (i < s.size() && s[i] == '"') quoted = !quoted;
+    if (i < s.size() && (s[i] != sep || quoted)) continue;
+    if (i > begin) out.push_back(s.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return out;
+}
+
+DTypeClass parse_class(std::string_view s) {
+  constexpr std::pair<std::string_view, DTypeClass> kClasses[] = {
+      {"any", DTypeClass::Any},         {"num", DTypeClass::Num},   {"real", DTypeClass::Real},
+      {"float", DTypeClass::Float},     {"int", DTypeClass::Int},   {"bits", DTypeClass::Bits},
+      {"inexact", DTypeClass::Inexact}, {"bool", DTypeClass::Bool}, {"complex", DTypeClass::Complex}};
+  for (const auto& [text, c] : kClasses)
+    if (text == s) return c;
+  return DTypeClass::Any;
+}
+
+AttrType parse_attr_type(std::string_view s) {
+  constexpr std::pair<std::string_view, AttrType> kTypes[] = {
+      {"int", AttrType::Int},     {"float", AttrType::Float}, {"bool", AttrType::Bool}, {"str", AttrType::Str},
+      {"dtype", AttrType::DType}, {"ints", AttrType::Ints},   {"func", AttrType::Func}};
+  for (const auto& [text, t] : kTypes)
+    if (text == s) return t;
+  return AttrType::Any;
+}
+
+Key known_key(std::string_view text) {
+  static const StringTable kKeys;
+  return key(kKeys.find(text));
+}
+
+struct Row {
+  std::string_view name, family_file;
+  OpKind kind;
+  std::string_view operands, attrs;
+  InferFn infer;
+  OpEffect effect;
+  std::string_view hole;
+};
+
+std::string_view stem(std::string_view file) {
+  file.remove_prefix(file.rfind('/') + 1);
+  return file.substr(0, file.find('.'));
+}
+
+constexpr Row kRows[] = {
+#define OP(id, text, kind, operands, attrs, infer, effect, hole) \
+  {text, __FILE__, OpKind::kind, operands, attrs, infer_##infer, OpEffect::effect, hole},
+#include "bytecode/ops/all.def"
+#undef OP
+};
+static_assert(std::size(kRows) == kOps);
+
+const std::vector<OpInfo>& table() {
+  static const std::vector<OpInfo> kTable = [] {
+    std::vector<OpInfo> t;
+    t.reserve(kOps);
+    for (const Row& r : kRows)
+      t.push_back({r.name, r.kind, stem(r.family_file), parse_operand_specs(r.operands), parse_attr_specs(r.attrs),
+                   r.infer, r.effect, r.hole});
+    return t;
+  }();
+  return kTable;
+}
+
+}  // namespace
+
+std::vector<OperandSpec> parse_operand_specs(std::string_view text) {
+  std::vector<OperandSpec> out;
+  for (std::string_view item : split(text, ' ')) {
+    OperandSpec spec;
+    const auto parts = split(item, ':');
+    std::string_view last = parts.back();
+    if (parts.size() > 1 && (last.back() == '*' || last.back() == '?') && (last.size() > 1)) {
+      spec.arity = last.back();
+      last.remove_suffix(1);
+    }
+    spec.name = parts[0];
+    if (parts.size() > 1) spec.group = parts[1][0];
+    if (parts.size() > 2) spec.cls = parse_class(last);
+    out.push_back(spec);
+  }
+  return out;
+}
+
+std::vector<AttrSpec> parse_attr_specs(std::string_view text, StringTable* extra) {
+  std::vector<AttrSpec> out;
+  for (std::string_view item : split(text, ' ')) {
+    const std::size_t colon = item.find(':');
+    const std::size_t eq = item.find('=');
+    AttrSpec spec;
+    const std::string_view key_text = item.substr(0, colon);
+    spec.key = extra ? extra->key(key_text) : known_key(key_text);
+    spec.type = parse_attr_type(item.substr(colon + 1, (eq == item.npos ? item.size() : eq) - colon - 1));
+    spec.required = eq == item.npos;
+    spec.default_text = spec.required ? std::string_view{} : item.substr(eq + 1);
+    out.push_back(spec);
+  }
+  return out;
+}
+
+const OpInfo& info(Op op) { return table()[static_cast<std::size_t>(op)]; }
+
+std::optional<Op> find_op(std::string_view name) {
+  static const std::unordered_map<std::string_view, Op> kNames = [] {
+    std::unordered_map<std::string_view, Op> m;
+    for (std::size_t i = 0; i < kOps; ++i) m.emplace(kRows[i].name, static_cast<Op>(i));
+    return m;
+  }();
+  const auto it = kNames.find(name);
+  return it == kNames.end() ? std::nullopt : std::optional(it->second);
+}
+
+const OperandSpec* operand_spec(const OpInfo& row, std::size_t k, std::size_t n) {
+  std::size_t fixed_after = 0;  // operands behind a run
+  for (std::size_t s = 0; s < row.operands.size(); ++s) {
+    if (row.operands[s].arity != '*') continue;
+    fixed_after = row.operands.size() - s - 1;
+    if (k < s) return &row.operands[k];
+    if (n >= fixed_after && k >= n - fixed_after) return &row.operands[row.operands.size() - (n - k)];
+    return &row.operands[s];
+  }
+  return k < row.operands.size() ? &row.operands[k] : nullptr;
+}
+
+const AttrSpec* attr_spec(const OpInfo& row, Key key) {
+  for (const AttrSpec& a : row.attrs)
+    if (a.key == key) return &a;
+  return nullptr;
+}
+
+}  // namespace tfvm

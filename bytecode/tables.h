@@ -1,0 +1,28 @@
+#pragma once
+// All hash-consed tables of one VM, or of one tool. Not shared between threads without a lock; what is read at run time
+// (plans) has been copied out of them.
+
+#include "bytecode/attrs.h"
+#include "bytecode/body.h"
+#include "bytecode/consts.h"
+#include "bytecode/strings.h"
+#include "bytecode/types.h"
+
+namespace tfvm {
+
+struct Tables {
+  StringTable strings;
+  TypeTable types;
+  AttrTable attrs{strings};
+  ConstTable consts{types};
+  BodyTable bodies;
+  DebugTable debugs;
+
+  Tables() = default;
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  const Body& body(FunctionId f) const { return bodies[f.body]; }
+};
+
+}  // namespace tfvm

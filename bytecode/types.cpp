@@ -1,0 +1,86 @@
+#include "bytecode/types.h"
+
+#include <algorithm>
+
+#include "bytecode/arena.h"
+#include "bytecode/hash.h"
+
+namespace tfvm {
+
+namespace {
+bool same(const Type& a, const Type& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && std::ranges::equal(a.dims, b.dims) &&
+         std::ranges::equal(a.items, b.items) && a.origin == b.origin;
+}
+}  // namespace
+
+std::optional<std::int64_t> checked_elements(Dims dims) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 62;
+  std::int64_t n = 1;
+  bool zero = false;
+  for (std::int64_t d : dims) {
+    if (d < 0) return std::nullopt;
+    if (d == 0) {
+      zero = true;
+    } else if (n > kMax / d) {
+      return std::nullopt;
+    } else {
+      n *= d;
+    }
+  }
+  return zero ? 0 : n;
+}
+
+TypeId TypeTable::intern(const Type& t) {
+  std::uint64_t h = hash_span(t.dims, static_cast<std::uint64_t>(t.kind) << 8 | static_cast<std::uint64_t>(t.dtype));
+  h = hash_mix(h, hash_span(t.items, index(t.origin.body)));
+  for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
+    if (same(types_[index(it->second)], t)) return it->second;
+  Type kept = t;
+  kept.dims = copy_to(arena_, t.dims);
+  kept.items = copy_to(arena_, t.items);
+  const auto id = static_cast<TypeId>(types_.size());
+  types_.push_back(kept);
+  ids_.emplace(h, id);
+  return id;
+}
+
+TypeId TypeTable::tensor(DType dtype, Dims dims) {
+  return intern({.kind = TypeKind::Tensor, .dtype = dtype, .dims = dims, .items = {}, .origin = {}});
+}
+
+TypeId TypeTable::pack(std::span<const TypeId> items, FunctionId origin) {
+  return intern({.kind = TypeKind::Pack, .dtype = DType::Bool, .dims = {}, .items = items, .origin = origin});
+}
+
+TypeId TypeTable::tape(std::span<const TypeId> items) {
+  return intern({.kind = TypeKind::Tape, .dtype = DType::Bool, .dims = {}, .items = items, .origin = {}});
+}
+
+std::int64_t TypeTable::elements(TypeId id) const {
+  std::int64_t n = 1;
+  for (std::int64_t d : dims(id)) n *= d;
+  return n;
+}
+
+std::string type_text(DType dtype, Dims dims) {
+  std::string s(name(dtype));
+  if (dims.empty()) return s;
+  char sep = '[';
+  for (std::int64_t d : dims) {
+    s += sep;
+    s += std::to_string(d);
+    sep = ',';
+  }
+  return s + ']';
+}
+
+std::string TypeTable::text(TypeId id) const {
+  const Type& t = (*this)[id];
+  if (t.is_tensor()) return type_text(t.dtype, t.dims);
+  std::string s = t.kind == TypeKind::Pack ? "pack(" : "tape(";
+  for (std::size_t i = 0; i < t.items.size(); ++i) s += (i ? ", " : "") + text(t.items[i]);
+  return s + ")";
+}
+
+}  // namespace tfvm

@@ -1,0 +1,62 @@
+#pragma once
+// Hash-consed value types. Spans handed out stay valid for the life of the table.
+
+#include <memory_resource>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/dtype.h"
+#include "bytecode/ids.h"
+
+namespace tfvm {
+
+using Dims = std::span<const std::int64_t>;
+
+enum class TypeKind : std::uint8_t { Tensor, Pack, Tape };
+
+// Tensor: dtype and dims. Pack: the residuals of one call; `items` are their types and `origin` is the instance that
+// made it. Tape: a stack of records of `items`.
+struct Type {
+  TypeKind kind = TypeKind::Tensor;
+  DType dtype = DType::F32;
+  Dims dims;
+  std::span<const TypeId> items;
+  FunctionId origin;
+  bool is_tensor() const { return kind == TypeKind::Tensor; }
+  std::int64_t rank() const { return static_cast<std::int64_t>(dims.size()); }
+};
+
+// Product of dims; nullopt where it exceeds 2^62.
+std::optional<std::int64_t> checked_elements(Dims dims);
+
+class TypeTable {
+ public:
+  TypeId tensor(DType dtype, Dims dims);
+  TypeId tensor(DType dtype, std::initializer_list<std::int64_t> dims) {
+    return tensor(dtype, Dims(dims.begin(), dims.size()));
+  }
+  TypeId scalar(DType dtype) { return tensor(dtype, Dims{}); }
+  TypeId pack(std::span<const TypeId> items, FunctionId origin);
+  TypeId tape(std::span<const TypeId> items);
+  const Type& operator[](TypeId id) const { return types_[index(id)]; }
+
+  DType dtype(TypeId id) const { return types_[index(id)].dtype; }
+  Dims dims(TypeId id) const { return types_[index(id)].dims; }
+  std::int64_t rank(TypeId id) const { return types_[index(id)].rank(); }
+  std::int64_t elements(TypeId id) const;  // of a tensor; types in the table never overflow
+  std::int64_t bytes(TypeId id) const { return elements(id) * size_of(dtype(id)); }
+  bool is_differentiable(TypeId id) const { return (*this)[id].is_tensor() && tfvm::is_differentiable(dtype(id)); }
+  std::string text(TypeId id) const;  // f32[2,3]; f32 for a scalar
+
+ private:
+  TypeId intern(const Type& t);
+  std::pmr::monotonic_buffer_resource arena_;
+  std::vector<Type> types_;
+  std::unordered_multimap<std::uint64_t, TypeId> ids_;
+};
+
+std::string type_text(DType dtype, Dims dims);
+
+}  // namespace tfvm
