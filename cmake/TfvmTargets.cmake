@@ -34,13 +34,18 @@ endfunction()
 function(tfvm_bench name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} benchmark::benchmark benchmark::benchmark_main)
-  set_property(GLOBAL APPEND PROPERTY TFVM_BENCHES ${name})
+  add_dependencies(benches ${name})
 endfunction()
 
-# tfvm_link_test(layer): tests/link/<layer>.cpp linked with that layer's target alone, so that a layer which
-# needs a symbol from above does not link.
+# tfvm_link_test(target): an executable with every object of that layer, and only what the layer depends on, so that a
+# layer which needs a symbol from above does not link.
 function(tfvm_link_test target)
-  tfvm_tool(link_${target} SOURCES ${target}.cpp DEPS ${target})
+  get_target_property(type ${target} TYPE)
+  set(library ${target})
+  if(type STREQUAL "STATIC_LIBRARY")
+    set(library "$<LINK_LIBRARY:WHOLE_ARCHIVE,${target}>")
+  endif()
+  tfvm_tool(link_${target} SOURCES main.cpp DEPS ${library})
   add_test(NAME link/${target} COMMAND link_${target})
 endfunction()
 
