@@ -1,2 +1,2 @@
-// Linked with the whole archive of one layer (see tfvm_link_test): that it links is the test.
+// That it links with the whole archive of one layer (tfvm_link_test) is the test.
 int main() { return 0; }
