@@ -9,7 +9,7 @@ namespace {
 bool same(const Body& a, const Body& b) {
   return a.types == b.types && a.num_params == b.num_params && a.ops == b.ops && a.attrs == b.attrs &&
          a.operand_begin == b.operand_begin && a.result_begin == b.result_begin && a.operands == b.operands &&
-         a.results == b.results && a.mut_params == b.mut_params && a.full == b.full;
+         a.results == b.results && a.mut_params == b.mut_params && a.full == b.full && a.effects == b.effects;
 }
 
 template <class T>

@@ -5,6 +5,7 @@
 // and seal() returns the error, so rules need no checks of their own.
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,8 +27,8 @@ class Builder {
   Builder(Tables& tables, BuilderOptions options, std::string_view name = {});
   // A pass from `parent`: instructions and values point back into it (set_origin, name_from).
   Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass);
-  ~Builder();
   Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
 
   Tables& tables() { return t_; }
   const BuilderOptions& options() const { return options_; }
@@ -75,21 +76,35 @@ class Builder {
   void set_full() { body_.full = true; }
 
  private:
-  friend struct BuilderImpl;
-  struct Numbering;  // value numbers: (op, attrs, operands) -> instruction
+  // Checks and completes: fills operands_ (broadcast), attrs and types_; false after fail().
+  bool prepare(Op op, std::span<const ValueId> operands, AttrId& attrs);
+  bool check_operands(Op op);
+  bool broadcast_operands(Op op);
+  std::string describe(Op op, std::span<const ValueId> operands) const;
+  ValueId append(Op op, AttrId attrs);
+  ValueId fold(Op op, AttrId attrs);
+
   Tables& t_;
   BuilderOptions options_;
   Body body_;
   DebugInfo debug_;
-  std::vector<InstrId> def_;  // per value
-  std::vector<InstrId> origins_;
-  std::vector<Loc> locs_;
+  std::vector<InstrId> def_;       // per value: the instruction that makes it
+  std::vector<ValueId> operands_;  // scratch of the instruction being appended
+  std::vector<TypeId> types_, operand_types_;
+  std::vector<std::uint32_t> numbering_;  // open addressing: instruction + 1; size a power of two
+  std::uint32_t numbered_ = 0;
   InstrId origin_ = kNone<InstrId>;
   Loc loc_;
   bool failed_ = false;
   Error error_{Code::Ok, {}};
-  Numbering* numbering_;
+
+  std::uint32_t* find_number(Op op, AttrId attrs, std::span<const ValueId> operands);
+  void grow_numbering();
+  friend ValueId simplify(Builder&, Op, std::span<const ValueId>, AttrId, std::span<const TypeId>);
 };
+
+// Neither fails nor acts on the world, callees included.
+bool is_pure(const Tables& t, Op op, AttrId attrs);
 
 // Appends the instructions of `f` in place of a call; gives its results.
 std::vector<ValueId> inline_body(Builder& b, FunctionId f, std::span<const ValueId> args);

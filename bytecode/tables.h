@@ -17,6 +17,7 @@ struct Tables {
   ConstTable consts{types};
   BodyTable bodies;
   DebugTable debugs;
+  std::vector<AttrId> op_defaults;  // per op: its complete attributes where none are given, made on first use
 
   Tables() = default;
   Tables(const Tables&) = delete;

@@ -1,0 +1,305 @@
+#include "bytecode/builder.h"
+
+#include <algorithm>
+
+#include "bytecode/defaults.h"
+#include "bytecode/hash.h"
+#include "bytecode/infer/infer.h"
+#include "bytecode/simplify.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::int64_t kMaxFolded = 64;  // elements
+
+// Two equal instructions of these ops are one value. Effects, barriers and clones have an identity of their own.
+bool is_numbered(const Tables& t, Op op, AttrId attrs) {
+  return op != Op::optimization_barrier && op != Op::clone && op != Op::name && is_pure(t, op, attrs);
+}
+
+}  // namespace
+
+Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name) : t_(tables), options_(options) {
+  body_.operand_begin.push_back(0);
+  body_.result_begin.push_back(0);
+  if (!name.empty()) debug_.name = t_.strings.intern(name);
+}
+
+Builder::Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass)
+    : Builder(tables, options) {
+  debug_.parent = parent.debug;
+  debug_.pass = t_.strings.intern(pass);
+}
+
+ValueId Builder::fail(Code code, std::string message) {
+  if (failed_) return kNoValue;
+  failed_ = true;
+  const Loc loc = loc_.line ? loc_ : t_.debugs.find_loc(debug_.parent, origin_);
+  error_ = Error(code, std::move(message), loc);
+  return kNoValue;
+}
+
+ValueId Builder::param(TypeId type, bool mut) {
+  if (body_.num_instrs() != 0) return fail(Code::Internal, "a parameter after the first instruction");
+  const auto v = static_cast<ValueId>(body_.types.size());
+  body_.types.push_back(type);
+  def_.push_back(kNone<InstrId>);
+  ++body_.num_params;
+  body_.result_begin[0] = body_.num_params;
+  if (mut)
+    body_.mut_params.resize(body_.num_params, 0), body_.mut_params.back() = 1;
+  else if (!body_.mut_params.empty())
+    body_.mut_params.push_back(0);
+  return v;
+}
+
+std::string Builder::describe(Op op, std::span<const ValueId> operands) const {
+  std::string s = "[" + std::string(tfvm::name(op)) + "] got";
+  for (std::size_t k = 0; k < operands.size(); ++k) s += (k ? ", " : " ") + t_.types.text(type(operands[k]));
+  return s;
+}
+
+// Counts, dtype groups and classes, against the row.
+bool Builder::check_operands(Op op) {
+  const OpInfo& row = info(op);
+  std::size_t least = 0, n = operands_.size();
+  bool many = false;
+  for (const OperandSpec& s : row.operands) {
+    if (s.group == '@') continue;
+    least += s.arity == '1';
+    many = many || s.arity == '*';
+  }
+  if (n < least || (!many && n > row.operands.size())) {
+    fail(Code::Type,
+         describe(op, operands_) + ": expected " + (many ? "at least " : "") + std::to_string(least) + " operands");
+    return false;
+  }
+  std::vector<OperandSpec> const* specs = &row.operands;
+  const bool has_callee = !specs->empty() && specs->front().group == '@';
+  for (std::size_t k = 0; k < n; ++k) {
+    const OperandSpec& s = *operand_spec(row, k + has_callee, n + has_callee);
+    const Type& type = t_.types[this->type(operands_[k])];
+    if (s.group == '*' && s.cls == DTypeClass::Any) continue;
+    if (!type.is_tensor()) {
+      fail(Code::Type, describe(op, operands_) + ": operand " + std::to_string(k) + " must be a tensor");
+      return false;
+    }
+    if (!matches(s.cls, type.dtype)) {
+      fail(Code::Type, describe(op, operands_) + ": operand '" + std::string(s.name) + "' must have " +
+                           std::string(tfvm::name(s.cls)) + "; use cast");
+      return false;
+    }
+    if (s.group == '*') continue;
+    for (std::size_t j = 0; j < k; ++j) {
+      if (operand_spec(row, j + has_callee, n + has_callee)->group != s.group) continue;
+      const TypeId other = this->type(operands_[j]);
+      if (t_.types.dtype(other) == type.dtype) break;
+      fail(Code::Type, "[" + std::string(row.name) + "] mixes dtypes: " + t_.types.text(other) + " and " +
+                           t_.types.text(this->type(operands_[k])) + "; there is no implicit conversion, use cast");
+      return false;
+    }
+  }
+  return true;
+}
+
+// Elementwise: all operands get the common shape, as numpy broadcasts.
+bool Builder::broadcast_operands(Op op) {
+  const Dims first = dims(operands_[0]);
+  bool equal = true;
+  for (ValueId v : operands_) equal = equal && std::ranges::equal(dims(v), first);
+  if (equal) return true;
+  std::vector<std::int64_t> common(first.begin(), first.end()), next;
+  for (ValueId v : operands_) {
+    if (!broadcast_dims(common, dims(v), next)) {
+      fail(Code::Type, describe(op, operands_) + ": shapes do not broadcast");
+      return false;
+    }
+    common.swap(next);
+  }
+  std::vector<ValueId> wide(operands_);
+  const AttrId shape = t_.attrs.dict({{Key::shape, Ints(common)}});
+  for (ValueId& v : wide)
+    if (!std::ranges::equal(dims(v), common)) v = emit(Op::broadcast_to, std::span(&v, 1), shape);
+  operands_ = std::move(wide);
+  return !failed_;
+}
+
+bool Builder::prepare(Op op, std::span<const ValueId> operands, AttrId& attrs) {
+  if (failed_) return false;
+  operands_.assign(operands.begin(), operands.end());
+  for (ValueId v : operands_) {
+    if (index(v) < body_.types.size()) continue;
+    fail(Code::Internal, "[" + std::string(tfvm::name(op)) + "] an operand is missing");
+    return false;
+  }
+  const OpInfo& row = info(op);
+  if (!check_operands(op)) return false;
+  if (op != Op::constant) {
+    Result<AttrId> complete = complete_attrs(t_, row.name, row.attrs, attrs);
+    if (!complete) {
+      fail(complete.error().code, complete.error().message);
+      return false;
+    }
+    attrs = *complete;
+  }
+  if (is_elementwise(row.kind) && !operands_.empty() && !broadcast_operands(op)) return false;
+  operand_types_.clear();
+  for (ValueId v : operands_) operand_types_.push_back(type(v));
+  types_.clear();
+  InferCtx ctx{t_, op, operand_types_, attrs, types_, {}};
+  if (!row.infer(ctx)) {
+    fail(Code::Type, std::move(ctx.error));
+    return false;
+  }
+  attrs = ctx.attrs;
+  return true;
+}
+
+void Builder::grow_numbering() {
+  numbering_.assign(std::max<std::size_t>(64, numbering_.size() * 2), 0);
+  for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
+    if (!is_numbered(t_, body_.ops[i], body_.attrs[i])) continue;
+    const Instr in = body_.instr(i);
+    if (std::uint32_t* slot = find_number(in.op, in.attrs, in.operands); *slot == 0) *slot = i + 1;
+  }
+}
+
+// The slot of an equal instruction, or the free slot where it would stand.
+std::uint32_t* Builder::find_number(Op op, AttrId attrs, std::span<const ValueId> operands) {
+  std::uint64_t h = hash_mix(static_cast<std::uint64_t>(op), index(attrs));
+  for (ValueId v : operands) h = hash_mix(h, index(v));
+  const std::size_t mask = numbering_.size() - 1;
+  for (std::size_t at = h & mask;; at = (at + 1) & mask) {
+    if (numbering_[at] == 0) return &numbering_[at];
+    const Instr in = body_.instr(numbering_[at] - 1);
+    if (in.op == op && in.attrs == attrs && std::ranges::equal(in.operands, operands)) return &numbering_[at];
+  }
+}
+
+ValueId Builder::append(Op op, AttrId attrs) {
+  const std::uint32_t i = body_.num_instrs();
+  if (options_.simplify && is_numbered(t_, op, attrs)) {
+    if (2 * (numbered_ + 1) > numbering_.size()) grow_numbering();
+    std::uint32_t* slot = find_number(op, attrs, operands_);
+    if (*slot != 0) return body_.instr(*slot - 1).first_result;
+    *slot = i + 1;
+    ++numbered_;
+  }
+  const auto first = static_cast<ValueId>(body_.types.size());
+  body_.ops.push_back(op);
+  body_.attrs.push_back(attrs);
+  body_.operands.insert(body_.operands.end(), operands_.begin(), operands_.end());
+  body_.operand_begin.push_back(static_cast<std::uint32_t>(body_.operands.size()));
+  body_.types.insert(body_.types.end(), types_.begin(), types_.end());
+  body_.result_begin.push_back(static_cast<std::uint32_t>(body_.types.size()));
+  def_.resize(body_.types.size(), static_cast<InstrId>(i));
+  debug_.origin.push_back(origin_);
+  debug_.locs.push_back(loc_);
+  return types_.empty() ? kNoValue : first;
+}
+
+// Runs the instruction now where all operands are small constants; an elementwise op of splats is run on scalars.
+ValueId Builder::fold(Op op, AttrId attrs) {
+  if (!options_.evaluator || operands_.empty() || types_.size() != 1 || info(op).kind == OpKind::Control)
+    return kNoValue;
+  if (op == Op::broadcast_to || !is_numbered(t_, op, attrs) || !t_.types[types_[0]].is_tensor()) return kNoValue;
+  const bool splats = is_elementwise(op) && t_.types.rank(types_[0]) > 0;
+  TypeId type = splats ? t_.types.scalar(t_.types.dtype(types_[0])) : types_[0];
+  if (t_.types.elements(type) > kMaxFolded) return kNoValue;
+  std::vector<ConstId> in;
+  for (ValueId v : operands_) {
+    const auto c = splats ? splat_of(v) : const_of(v);
+    if (!c) return kNoValue;
+    in.push_back(*c);
+  }
+  const TypeId wanted = types_[0];
+  ConstId out;
+  if (!options_.evaluator->eval(t_, op, attrs, in, {&type, 1}, {&out, 1})) return kNoValue;
+  const ValueId v = constant(out);
+  return splats ? emit(Op::broadcast_to, {v}, {{Key::shape, t_.types.dims(wanted)}}) : v;
+}
+
+ValueId Builder::emit(Op op, std::span<const ValueId> operands, AttrId attrs) {
+  if (!prepare(op, operands, attrs)) return kNoValue;
+  if (options_.simplify) {
+    // Both may append on their own and so use the scratch: they work on copies.
+    const std::vector<ValueId> kept = operands_;
+    const std::vector<TypeId> types = types_;
+    ValueId v = simplify(*this, op, kept, attrs, types);
+    if (v == kNoValue) v = fold(op, attrs);
+    if (v != kNoValue || failed_) return v;
+    operands_ = kept;
+    types_ = types;
+  }
+  return append(op, attrs);
+}
+
+ValueId Builder::emit(Op op, std::initializer_list<ValueId> operands, std::initializer_list<AttrArg> attrs) {
+  if (failed_) return kNoValue;
+  return emit(op, std::span(operands.begin(), operands.size()), attrs.size() ? t_.attrs.dict(attrs) : t_.attrs.empty());
+}
+
+std::vector<ValueId> Builder::emit_all(Op op, std::span<const ValueId> operands, AttrId attrs) {
+  const ValueId first = emit(op, operands, attrs);
+  if (first == kNoValue) return {};
+  if (types_.size() <= 1) return {first};
+  // Ops of several results are never simplified away, only numbered.
+  const InstrId def = def_[index(first)];
+  const Instr in = body_.instr(def);
+  std::vector<ValueId> out(in.num_results);
+  for (std::uint32_t k = 0; k < in.num_results; ++k) out[k] = in.result(k);
+  return out;
+}
+
+ValueId Builder::constant(ConstId c) {
+  if (failed_) return kNoValue;
+  operands_.clear();
+  types_.assign(1, t_.consts[c].type);
+  return append(Op::constant, t_.attrs.of(c));
+}
+
+ValueId Builder::scalar(DType dtype, double v) { return constant(t_.consts.scalar(dtype, v)); }
+ValueId Builder::scalar_int(DType dtype, std::int64_t v) { return constant(t_.consts.scalar_int(dtype, v)); }
+
+ValueId Builder::splat(TypeId type, double v) {
+  if (failed_) return kNoValue;
+  const ValueId s = scalar(t_.types.dtype(type), v);
+  return t_.types.rank(type) == 0 ? s : emit(Op::broadcast_to, {s}, {{Key::shape, t_.types.dims(type)}});
+}
+
+std::optional<ConstId> Builder::const_of(ValueId v) const {
+  const InstrId d = def_[index(v)];
+  if (d == kNone<InstrId> || body_.ops[index(d)] != Op::constant) return std::nullopt;
+  return t_.attrs[body_.attrs[index(d)]].constant;
+}
+
+std::optional<ConstId> Builder::splat_of(ValueId v) const {
+  for (;;) {
+    const InstrId d = def_[index(v)];
+    if (d == kNone<InstrId>) return std::nullopt;
+    const Op op = body_.ops[index(d)];
+    if (op != Op::broadcast_to && op != Op::full && op != Op::reshape && op != Op::transpose) break;
+    v = body_.instr(d).operands[0];
+  }
+  const auto c = const_of(v);
+  return c && t_.types.rank(t_.consts[*c].type) == 0 ? c : std::nullopt;
+}
+
+void Builder::name(ValueId v, StrId text) {
+  if (v == kNoValue || failed_) return;
+  if (debug_.values.size() <= index(v)) debug_.values.resize(body_.types.size());
+  ValueName& n = debug_.values[index(v)];
+  if (n.text == kNone<StrId> && n.origin == kNoValue) n.text = text;
+}
+
+void Builder::name_from(ValueId v, ValueId in_parent, std::string_view suffix) {
+  if (v == kNoValue || failed_) return;
+  if (debug_.values.size() <= index(v)) debug_.values.resize(body_.types.size());
+  ValueName& n = debug_.values[index(v)];
+  if (n.text != kNone<StrId> || n.origin != kNoValue) return;
+  n.origin = in_parent;
+  if (!suffix.empty()) n.text = t_.strings.intern(suffix);
+}
+
+}  // namespace tfvm

@@ -1,0 +1,40 @@
+#include "bytecode/rewriter.h"
+
+namespace tfvm {
+
+Rewriter::Rewriter(Builder& b, FunctionId source, bool copy_params) : b_(b), body_(b.tables().bodies[source.body]) {
+  map_.assign(body_.num_values(), kNoValue);
+  for (std::uint32_t k = 0; copy_params && k < body_.num_params; ++k) {
+    map_[k] = b_.param(body_.types[k], k < body_.mut_params.size() && body_.mut_params[k]);
+    b_.name_from(map_[k], body_.param(k));
+  }
+  if (body_.full) b_.set_full();
+}
+
+std::span<const ValueId> Rewriter::operands(const Instr& in) {
+  scratch_.clear();
+  for (ValueId v : in.operands) scratch_.push_back(map_[index(v)]);
+  return scratch_;
+}
+
+void Rewriter::copy(InstrId i) {
+  const Instr in = body_.instr(i);
+  begin(i);
+  if (in.op == Op::constant) {
+    map(in.result(), b_.constant(b_.tables().attrs[in.attrs].constant));
+    return;
+  }
+  const std::vector<ValueId> results = b_.emit_all(in.op, operands(in), in.attrs);
+  for (std::uint32_t k = 0; k < results.size(); ++k) {
+    map(in.result(k), results[k]);
+    b_.name_from(results[k], in.result(k));
+  }
+}
+
+Result<FunctionId> Rewriter::seal() {
+  std::vector<ValueId> results;
+  for (ValueId v : body_.results) results.push_back(map_[index(v)]);
+  return b_.seal(results);
+}
+
+}  // namespace tfvm
