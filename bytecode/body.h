@@ -34,6 +34,7 @@ struct Body {
   std::vector<ValueId> results;          // what the function returns
   std::vector<std::uint8_t> mut_params;  // empty, or one flag per parameter
   bool full = false;                     // may write or alias (language.md, section 5)
+  bool effects = false;                  // asserts, io or writes here or in a callee; set by the Builder
 
   std::uint32_t num_instrs() const { return static_cast<std::uint32_t>(ops.size()); }
   std::uint32_t num_values() const { return static_cast<std::uint32_t>(types.size()); }
