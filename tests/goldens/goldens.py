@@ -67,13 +67,14 @@ def run(tfasm, folder):
         sys.exit(f"{' '.join(command)}: exit {done.returncode}, no JSON ({error})\n{done.stdout[:2000]}\n{done.stderr[:2000]}")
 
 
-def print_summary(report, failed):
-    pending = Counter(file.partition("/")[0] for file, _ in failed)
-    for name, folder in sorted(report.get("folders", {}).items()):
-        short = Path(name).name
-        print(f"{short:12} {folder['passed']:5} passed {folder['failed']:5} failed {folder.get('skipped', 0):5} skipped")
-        pending.pop(short, None)
-    print(f"{'all':12} {report['passed']:5} passed {report['failed']:5} failed {report['skipped']:5} skipped")
+def print_summary(report, pending):
+    """One line a folder; what fails and is listed counts as pending."""
+    listed = Counter(Path(file).parent.name for file, _ in pending)
+    rows = [(Path(name).name, counts) for name, counts in sorted(report["folders"].items())]
+    for name, counts in [*rows, ("all", report)]:
+        waiting = sum(listed.values()) if counts is report else listed[name]
+        print(f"{name:12} {counts['passed']:5} passed {counts['failed'] - waiting:5} failed "
+              f"{waiting:5} pending {counts.get('skipped', 0):5} skipped")
 
 
 def main():
@@ -88,16 +89,16 @@ def main():
         return SKIPPED
     folder = args.goldens.resolve()
     report = run(args.tfasm, folder)
-    failed = failures(report, folder)
-    print_summary(report, failed)
+    failed, pending = failures(report, folder), read_pending(args.pending)
+    print_summary(report, set(failed) if args.update else set(failed) & pending)
     if args.update:
         write_pending(args.pending, set(failed))
         print(f"{args.pending}: {len(failed)} tests")
         return 0
-    errors = verdict(set(failed), read_pending(args.pending))
+    errors = verdict(set(failed), pending)
     for error in errors:
         print(error)
-    for test in sorted(set(failed) - read_pending(args.pending)):
+    for test in sorted(set(failed) - pending):
         line, message = failed[test]
         print(f"{folder / test[0]}:{line}: {message}")
     return 1 if errors else 0
