@@ -1,0 +1,60 @@
+#pragma once
+// What every transform is given: the tables, how to build, results of passes already run, and where the text rules for
+// derivatives of elementwise ops come from. One per VM; used under its compile lock.
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "bytecode/builder.h"
+#include "bytecode/transform_table.h"
+
+namespace tfvm {
+
+using Mask = std::vector<std::uint8_t>;  // one flag per parameter, result or value
+
+// The result of a pass: a function (or several), flags of its results, and numbers of the pass's own.
+struct PassResult {
+  FunctionId f;
+  Mask mask;
+  std::vector<FunctionId> more;
+  std::vector<std::int64_t> numbers;
+};
+
+// (pass, function, parameters) -> result. Parameters are spelled out as integers, so equal keys are equal requests.
+class PassMemo {
+ public:
+  const PassResult* find(std::string_view pass, FunctionId f, std::span<const std::int64_t> params) const;
+  const PassResult& add(std::string_view pass, FunctionId f, std::span<const std::int64_t> params, PassResult r);
+
+ private:
+  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t, std::vector<std::int64_t>>;
+  std::map<Key, PassResult> results_;
+};
+
+// The functions of stdlib/derivatives.tfa, instantiated for argument types (bytecode/elaborate implements this).
+class DerivativeRules {
+ public:
+  virtual ~DerivativeRules() = default;
+  virtual bool has(std::string_view name) const = 0;
+  virtual Result<FunctionId> instantiate(std::string_view name, std::span<const TypeId> args) = 0;
+};
+
+struct TransformEnv {
+  Tables& tables;
+  BuilderOptions options;
+  DerivativeRules* derivatives = nullptr;
+  PassMemo memo;
+  // Warnings by category ("batch-rule"), for whoever listens.
+  std::function<void(std::string_view category, const std::string& message)> log;
+
+  void report(std::string_view category, const std::string& message) {
+    if (log) log(category, message);
+  }
+};
+
+}  // namespace tfvm

@@ -1,0 +1,69 @@
+#pragma once
+// What the batching rules see. Inside a batched function the batch dim of a batched value is always 0; a rule gets the
+// mapped operands with a flag each, and says the same of its results. Most rules are "same op, axes + 1".
+
+#include <span>
+#include <vector>
+
+#include "bytecode/builder.h"
+#include "transforms/env.h"
+
+namespace tfvm {
+
+struct BatchCtx {
+  TransformEnv& env;
+  Builder& b;
+  std::int64_t size;           // of the batch dim
+  FunctionId source;           // the function being batched
+  const Instr& in;             // of the source: attributes are those without the batch dim
+  std::span<const ValueId> x;  // operands, in the new function
+  std::span<const std::uint8_t> batched;
+  std::vector<ValueId>& out;  // one per result
+  Mask& out_batched;
+
+  Tables& t() const { return b.tables(); }
+  const AttrTable& attrs() const { return b.tables().attrs; }
+  bool any_batched() const;
+  // The type of operand k without the batch dim.
+  Dims lane_dims(std::size_t k) const;
+  // Operand k with a batch dim, broadcast where it has none.
+  ValueId with_batch(std::size_t k) { return batched[k] ? x[k] : add_batch(x[k]); }
+  ValueId add_batch(ValueId v);
+  void push(ValueId v, bool is_batched = true);
+  // Appends the op with new attributes on `operands`; all results are batched.
+  void emit(std::span<const ValueId> operands, AttrId attrs);
+  // The attributes of the source with every axis in the list `key` moved behind the batch dim.
+  AttrId shift_axes(Key key) const;
+  AttrId shift_axis(Key key) const;
+};
+
+using BatchRule = void (*)(BatchCtx&);
+// The rule of an op; null where there is none (the driver then loops over lanes).
+BatchRule batch_rule(Op op);
+
+// One function per rule, by family. Named after what they handle.
+void batch_elementwise(BatchCtx&);
+void batch_reshape(BatchCtx&);
+void batch_broadcast_to(BatchCtx&);
+void batch_transpose(BatchCtx&);
+void batch_slice(BatchCtx&);
+void batch_pad(BatchCtx&);
+void batch_concat(BatchCtx&);
+void batch_axes(BatchCtx&);  // reverse, reductions
+void batch_axis(BatchCtx&);  // argmax, running reductions, sort along one axis
+void batch_same(BatchCtx&);  // every operand on its own: clone, name, barriers
+void batch_dynamic_slice(BatchCtx&);
+void batch_dynamic_update_slice(BatchCtx&);
+void batch_take(BatchCtx&);
+void batch_along(BatchCtx&);  // take_along, scatter_along
+void batch_dot_general(BatchCtx&);
+void batch_reduce_fn(BatchCtx&);
+void batch_assert(BatchCtx&);
+void batch_call(BatchCtx&);
+void batch_cond(BatchCtx&);
+void batch_switch(BatchCtx&);
+void batch_while(BatchCtx&);
+void batch_scan(BatchCtx&);
+void batch_by_lanes(BatchCtx&);  // the fallback: a scan over lanes
+
+}  // namespace tfvm

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "transforms/vmap/batch.h"
+
+namespace tfvm {
+
+bool BatchCtx::any_batched() const {
+  return std::ranges::any_of(batched, [](auto f) { return f != 0; });
+}
+
+Dims BatchCtx::lane_dims(std::size_t k) const {
+  const Dims d = b.dims(x[k]);
+  return batched[k] ? d.subspan(1) : d;
+}
+
+ValueId BatchCtx::add_batch(ValueId v) {
+  if (b.failed()) return kNoValue;
+  const Dims d = b.dims(v);
+  std::vector<std::int64_t> shape{size};
+  shape.insert(shape.end(), d.begin(), d.end());
+  return b.emit(Op::broadcast_to, {v}, {{Key::shape, Ints(shape)}});
+}
+
+void BatchCtx::push(ValueId v, bool is_batched) {
+  out.push_back(v);
+  out_batched.push_back(is_batched);
+}
+
+void BatchCtx::emit(std::span<const ValueId> operands, AttrId attrs_of_op) {
+  for (ValueId v : b.emit_all(in.op, operands, attrs_of_op)) push(v);
+}
+
+AttrId BatchCtx::shift_axes(Key key) const {
+  std::vector<std::int64_t> axes;
+  for (std::int64_t a : attrs().get_ints(in.attrs, key)) axes.push_back(a + 1);
+  AttrTable& at = t().attrs;
+  return at.with(in.attrs, key, at.ints(axes));
+}
+
+AttrId BatchCtx::shift_axis(Key key) const {
+  AttrTable& at = t().attrs;
+  return at.with(in.attrs, key, at.of(at.get_int(in.attrs, key) + 1));
+}
+
+}  // namespace tfvm

@@ -1,0 +1,105 @@
+// The walk: maps values and flags through the rules, memoised by (function, flags, size, forced flags).
+#include <algorithm>
+
+#include "transforms/vmap/control.h"
+#include "transforms/vmap/vmap.h"
+
+namespace tfvm {
+
+namespace {
+
+struct Walk {
+  TransformEnv& env;
+  FunctionId source;
+  const Body& body;
+  Builder b;
+  std::int64_t size;
+  std::vector<ValueId> map;
+  Mask batched;
+
+  Walk(TransformEnv& e, FunctionId f, std::int64_t n)
+      : env(e), source(f), body(e.tables.bodies[f.body]), b(e.tables, e.options, f, "vmap"), size(n) {
+    map.assign(body.num_values(), kNoValue);
+    batched.assign(body.num_values(), 0);
+  }
+
+  void params(const Mask& in) {
+    for (std::uint32_t k = 0; k < body.num_params; ++k) {
+      TypeId type = body.types[k];
+      if (in[k]) {
+        const Type& lane = env.tables.types[type];
+        std::vector<std::int64_t> dims{size};
+        dims.insert(dims.end(), lane.dims.begin(), lane.dims.end());
+        type = env.tables.types.tensor(lane.dtype, dims);
+      }
+      map[k] = b.param(type);
+      batched[k] = in[k];
+      b.name_from(map[k], body.param(k), in[k] ? "b" : "");
+    }
+  }
+
+  void instr(std::uint32_t i) {
+    const Instr in = body.instr(i);
+    b.set_origin(static_cast<InstrId>(i));
+    if (in.op == Op::constant) {
+      map[index(in.first_result)] = b.constant(env.tables.attrs[in.attrs].constant);
+      return;
+    }
+    std::vector<ValueId> x, out;
+    Mask flags, out_flags;
+    for (ValueId v : in.operands) {
+      x.push_back(map[index(v)]);
+      flags.push_back(batched[index(v)]);
+    }
+    BatchCtx c{env, b, size, source, in, x, flags, out, out_flags};
+    if (c.any_batched()) {
+      const BatchRule rule = batch_rule(in.op);
+      (rule ? rule : batch_by_lanes)(c);
+    } else {
+      for (ValueId v : b.emit_all(in.op, x, in.attrs)) c.push(v, false);
+    }
+    for (std::size_t k = 0; k < out.size() && k < in.num_results; ++k) {
+      const std::uint32_t v = index(in.result(static_cast<std::uint32_t>(k)));
+      map[v] = out[k];
+      batched[v] = out_flags[k];
+      b.name_from(out[k], static_cast<ValueId>(v), out_flags[k] ? "b" : "");
+    }
+  }
+};
+
+}  // namespace
+
+Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, std::int64_t size, const Mask& force) {
+  std::vector<std::int64_t> key{size};
+  for (const Mask* m : {&in, &force}) {
+    key.push_back(static_cast<std::int64_t>(m->size()));
+    key.insert(key.end(), m->begin(), m->end());
+  }
+  if (const PassResult* known = env.memo.find("vmap", f, key)) return Batched{known->f, known->mask};
+  Walk w(env, f, size);
+  w.params(in);
+  for (std::uint32_t i = 0; i < w.body.num_instrs() && !w.b.failed(); ++i) w.instr(i);
+  Batched result;
+  std::vector<ValueId> results;
+  for (std::size_t k = 0; k < w.body.results.size(); ++k) {
+    const std::uint32_t v = index(w.body.results[k]);
+    const bool forced = k < force.size() && force[k] && !w.batched[v];
+    if (forced && !w.b.failed()) {
+      std::vector<std::int64_t> shape{size};
+      const Dims d = w.b.dims(w.map[v]);
+      shape.insert(shape.end(), d.begin(), d.end());
+      results.push_back(w.b.emit(Op::broadcast_to, {w.map[v]}, {{Key::shape, Ints(shape)}}));
+    } else {
+      results.push_back(w.map[v]);
+    }
+    result.out.push_back(forced || w.batched[v]);
+  }
+  Result<FunctionId> sealed = w.b.seal(results);
+  if (!sealed)
+    return std::move(sealed).error().note("in vmap of " + env.tables.debugs.function_name(f.debug, env.tables.strings));
+  result.f = *sealed;
+  env.memo.add("vmap", f, key, {result.f, result.out});
+  return result;
+}
+
+}  // namespace tfvm

@@ -1,0 +1,88 @@
+// Which rule batches which op.
+#include <array>
+
+#include "transforms/vmap/batch.h"
+
+namespace tfvm {
+
+namespace {
+
+BatchRule rule_of(Op op) {
+  const OpKind kind = info(op).kind;
+  if (is_elementwise(kind)) return batch_elementwise;
+  if (kind == OpKind::Cumulative) return batch_axis;
+  switch (op) {
+    case Op::reshape:
+      return batch_reshape;
+    case Op::broadcast_to:
+    case Op::full:
+      return batch_broadcast_to;
+    case Op::transpose:
+      return batch_transpose;
+    case Op::slice:
+      return batch_slice;
+    case Op::pad:
+      return batch_pad;
+    case Op::concat:
+      return batch_concat;
+    case Op::reverse:
+    case Op::reduce_sum:
+    case Op::reduce_prod:
+    case Op::reduce_max:
+    case Op::reduce_min:
+    case Op::reduce_and:
+    case Op::reduce_or:
+      return batch_axes;
+    case Op::argmax:
+    case Op::argmin:
+    case Op::sort:
+    case Op::argsort:
+    case Op::topk:
+      return batch_axis;
+    case Op::reduce:
+      return batch_reduce_fn;
+    case Op::dynamic_slice:
+      return batch_dynamic_slice;
+    case Op::dynamic_update_slice:
+      return batch_dynamic_update_slice;
+    case Op::take:
+      return batch_take;
+    case Op::take_along:
+    case Op::scatter_along:
+      return batch_along;
+    case Op::dot_general:
+      return batch_dot_general;
+    case Op::optimization_barrier:
+    case Op::stop_gradient:
+    case Op::name:
+    case Op::clone:
+      return batch_same;
+    case Op::assert_:
+      return batch_assert;
+    case Op::call:
+      return batch_call;
+    case Op::cond:
+      return batch_cond;
+    case Op::switch_:
+      return batch_switch;
+    case Op::while_:
+      return batch_while;
+    case Op::scan:
+      return batch_scan;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+BatchRule batch_rule(Op op) {
+  static const std::array<BatchRule, kOps> kRules = [] {
+    std::array<BatchRule, kOps> t{};
+    for (std::size_t i = 0; i < kOps; ++i) t[i] = rule_of(static_cast<Op>(i));
+    return t;
+  }();
+  return kRules[static_cast<std::size_t>(op)];
+}
+
+}  // namespace tfvm

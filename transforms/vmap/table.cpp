@@ -1,0 +1,83 @@
+// The row `vmap` of the table of transforms.
+#include "transforms/vmap/table.h"
+
+#include "transforms/vmap/vmap.h"
+
+namespace tfvm {
+
+namespace {
+
+using Dim = std::optional<std::int64_t>;
+
+// in_dims, out_dims: one number or none for all, or a list with one entry each.
+Result<std::vector<Dim>> parse_dims(const Tables& t, std::string_view what, AttrId id) {
+  const Attr& a = t.attrs[id];
+  std::vector<Dim> out;
+  switch (a.kind) {
+    case AttrKind::None:
+      return std::vector<Dim>{std::nullopt};
+    case AttrKind::Int:
+      return std::vector<Dim>{a.i};
+    case AttrKind::Ints:
+      return std::vector<Dim>(a.ints.begin(), a.ints.end());
+    case AttrKind::List:
+      for (AttrId item : a.items) {
+        const Attr& d = t.attrs[item];
+        if (d.kind != AttrKind::None && d.kind != AttrKind::Int) break;
+        out.push_back(d.kind == AttrKind::Int ? Dim(d.i) : std::nullopt);
+      }
+      if (out.size() == a.items.size()) return out;
+      break;
+    default:
+      break;
+  }
+  return Error{Code::Type, "[vmap] " + std::string(what) + " must be a number, none, or a list of these"};
+}
+
+Result<VmapParams> parse_params(TransformEnv& env, AttrId attrs, std::size_t args) {
+  const AttrTable& at = env.tables.attrs;
+  VmapParams p;
+  Result<std::vector<Dim>> in = parse_dims(env.tables, "in_dims", at.get(attrs, Key::in_dims));
+  if (!in) return in.error();
+  Result<std::vector<Dim>> out = parse_dims(env.tables, "out_dims", at.get(attrs, Key::out_dims));
+  if (!out) return out.error();
+  p.in_dims = *in;
+  p.out_dims = *out;
+  const AttrKind kind = at[at.get(attrs, Key::in_dims)].kind;
+  if (kind == AttrKind::Int || kind == AttrKind::None) p.in_dims.assign(args, p.in_dims[0]);
+  if (at.has(attrs, Key::axis_size)) p.axis_size = at.get_int(attrs, Key::axis_size);
+  for (Key k : {Key::axis_name, Key::chunk_size})
+    if (at.has(attrs, k))
+      return Error{Code::Unsupported,
+                   "[vmap] " + std::string(env.tables.strings[k]) + ": comes with named axes and chunks of vmap"};
+  return p;
+}
+
+Result<std::size_t> arity(TransformEnv&, CalleeRef& callee, AttrId, std::span<const TypeId> available) {
+  return callee.arity(available);
+}
+
+Result<FunctionId> make(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args) {
+  Result<VmapParams> p = parse_params(env, attrs, args.size());
+  if (!p) return p.error();
+  std::int64_t size = 0;
+  Result<std::vector<TypeId>> lanes = lane_types(env, args, *p, size);
+  if (!lanes) return lanes.error();
+  Result<FunctionId> f = callee.instantiate(*lanes);
+  if (!f) return f.error();
+  return vmap(env, *f, args, *p);
+}
+
+}  // namespace
+
+TransformRow vmap_row() {
+  return {.name = "vmap",
+          .attrs =
+              parse_attr_specs("in_dims:any=0 out_dims:any=0 axis_size:int=none axis_name:str=none chunk_size:int=none "
+                               "randomness:str=\"error\""),
+          .arity = arity,
+          .make = make,
+          .keeps_params = true};
+}
+
+}  // namespace tfvm
