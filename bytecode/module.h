@@ -1,161 +1,14 @@
 #pragma once
-// A module as written: templates, derived functions, globals, externs, tests. Types are patterns, attributes may hold
-// computed integers, names of values are interned text. This is what text and binary hold; bytecode/elaborate makes
-// typed instances of it. Nodes live in pools of the Module and refer to each other by index: no pointers, no recursion
-// in destructors, 10^6 statements are a few vectors.
+// A module as written: templates, derived functions, globals, externs, tests. This is what text and binary hold;
+// bytecode/elaborate makes typed instances of it.
 
-#include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "bytecode/dtype.h"
-#include "bytecode/ids.h"
-#include "bytecode/strings.h"
+#include "bytecode/syntax.h"
 
 namespace tfvm {
 
-// Consecutive entries of the pool that the field's comment names.
-struct Range {
-  std::uint32_t begin = 0, count = 0;
-};
-
-// --- attributes and computed integers: pool `nodes`
-enum class NodeKind : std::uint8_t {
-  None,
-  Bool,
-  Int,
-  Float,
-  Str,
-  Name,  // KEY: a dtype, an attribute parameter, a named dim, or a name where an attribute takes names
-  List,  // [items]
-  Call,  // KEY(items): views=[alias(), slice(0, 2, 8, 1)]
-  Func,  // a callee, or a param in argnums
-  Expr,  // ( item ): one iexpr
-  Rank,
-  DimOf,
-  SizeOf,  // rank(%x), dim(%x, item), size(%x, item)
-  Neg,
-  Not,
-  Add,
-  Sub,
-  Mul,
-  Div,
-  Rem,
-  Min,
-  Max,
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  And,
-  Or,
-};
-struct Node {
-  NodeKind kind = NodeKind::None;
-  std::uint32_t col = 0;
-  std::int64_t i = 0;               // Bool, Int; Float: bits of the double
-  StrId str = kNone<StrId>;         // Str, Name, Call; Rank, DimOf, SizeOf: the value's name without %
-  std::uint32_t callee = kNoIndex;  // Func: into `callees`
-  Range items;                      // into `node_lists`, which index `nodes`
-};
-struct Entry {  // KEY = value
-  Key key;
-  std::uint32_t node;
-};
-
-// --- callees: pool `callees`
-struct Callee {
-  StrId name = kNone<StrId>;       // @name, or the transform's name
-  std::uint32_t inner = kNoIndex;  // of a transform: what it is applied to; kNoIndex: this is @name
-  Range attrs;                     // into `entries`: <axis=0> of @name, or argnums=… of a transform
-  bool is_transform() const { return inner != kNoIndex; }
-};
-
-// --- literals: pool `literals`. Numbers stay as written and are rounded once, when the dtype is known.
-enum class ElemKind : std::uint8_t {
-  Int,    // 1, -2, 0xff
-  Float,  // 0.5, 1e-3, 0x1.8p3, inf, -inf, nan
-  Bool,
-  Bits,     // bits(0x7fc00001): the hex digits
-  Complex,  // complex(1, 2): "1,2"
-  Blob,     // hex"…": little-endian bytes of all elements; the shape comes from the written type
-};
-struct Element {
-  ElemKind kind;
-  std::uint32_t begin, size;  // into Module::text
-};
-struct Literal {
-  std::vector<std::int64_t> dims;  // by nesting
-  bool ragged = false;             // lists of different lengths: an error where the literal is used
-  std::vector<Element> elements;   // row-major
-};
-
-// --- operands: pool `operands`
-enum class OperandKind : std::uint8_t { Value, Callee, Literal, CalleeList, Computed };
-struct Operand {
-  OperandKind kind = OperandKind::Value;
-  StrId name = kNone<StrId>;    // Value: without %
-  std::uint32_t at = kNoIndex;  // Callee: into `callees`; Literal: into `literals`; Computed: into `nodes`
-  Range callees;                // CalleeList: into `callees`
-};
-
-// --- types
-enum class DimKind : std::uint8_t { Number, Name, Any };  // Any: `..`, or `..b` with a name
-struct DimPattern {
-  DimKind kind;
-  std::int64_t number = 0;
-  StrId name = kNone<StrId>;
-};
-enum class DTypeVar : std::uint8_t { None, Float, Int, Any };  // f, i, t
-struct TypePattern {
-  DTypeVar var = DTypeVar::None;
-  std::uint32_t var_number = 0;  // f1: 1
-  DType dtype = DType::F32;      // where var is None
-  bool is_pack = false;
-  Range dims;  // into `dims`
-};
-
-// --- statements: pool `stmts`
-enum class StmtKind : std::uint8_t {
-  Op,
-  Call,
-  Cond,
-  Switch,
-  While,
-  Scan,
-  Checkpoint,
-  If,
-  For,
-  Ret,
-  Yield,
-  ExpectError
-};
-struct Bind {
-  StrId name;
-  std::uint32_t operand;
-};
-struct Block {
-  Range stmts;  // into `block_stmts`, which index `stmts`
-};
-struct Stmt {
-  StmtKind kind = StmtKind::Op;
-  Loc loc;
-  StrId op = kNone<StrId>;  // Op: its name; ExpectError: part of the message
-  Range results;            // into `names`
-  Range operands;           // into `operands`; Ret, Yield before `;`; Cond: p, callee, callee; Switch: i, callee list
-  Range args;               // into `operands`: (…) of call and control; Yield: behind `;`
-  Range attrs;              // into `entries`
-  Range types;              // into `types`; the written result types
-  bool has_types = false;
-  Range carries, inputs;                          // into `binds`
-  std::uint32_t block[2] = {kNoIndex, kNoIndex};  // into `blocks`; If: then, else; While: condition, body
-  std::uint32_t inner = kNoIndex;                 // ExpectError: the statement
-};
-
-// --- items
 enum class ParamType : std::uint8_t { Int, Float, Bool, Str, DType, Ints };
 struct AttrParam {
   Key key;
@@ -201,9 +54,23 @@ struct Test {
   Range attrs;
   std::uint32_t block;
 };
+struct Extern {
+  std::string op;
+  Loc loc;
+  std::vector<Param> params;
+  std::vector<TypePattern> results;
+  bool has_results = false;
+  Range attrs;
+};
 struct Import {
   std::string path;
   Loc loc;
+};
+// Items in the order of the file.
+enum class ItemKind : std::uint8_t { Import, Template, Derived, Global, Extern, Test };
+struct Item {
+  ItemKind kind;
+  std::uint32_t at;  // in the vector of its kind
 };
 
 struct Module {
@@ -212,7 +79,9 @@ struct Module {
   std::vector<Template> templates;
   std::vector<Derived> derived;
   std::vector<Global> globals;
+  std::vector<Extern> externs;
   std::vector<Test> tests;
+  std::vector<Item> items;
   // pools
   std::string text;  // of numbers in literals
   std::vector<Node> nodes;
