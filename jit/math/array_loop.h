@@ -11,6 +11,7 @@
 #include "jit/math/exp.h"
 #include "jit/math/gamma.h"
 #include "jit/math/hyperbolic.h"
+#include "jit/math/inverse_hyperbolic.h"
 #include "jit/math/log.h"
 #include "jit/math/native.h"
 #include "jit/math/pow.h"

@@ -2,7 +2,7 @@
 """Fits every polynomial of jit/math and writes coefficients_f32.h and coefficients_f64.h.
 
 Each polynomial is a weighted minimax fit by Remez exchange on a dense Chebyshev grid in 50-digit
-arithmetic, then rounded to the type it is evaluated in. Run: python3 fit.py OUTPUT_FOLDER
+arithmetic, then rounded to the type it is evaluated in. Run: python3 fit.py OUTPUT_FOLDER, then clang-format
 (needs mpmath; gmpy2 makes it fast). The comment over each table says what it approximates and
 the weighted error of the fit, before the rounding of its coefficients.
 """

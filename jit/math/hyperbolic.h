@@ -1,4 +1,4 @@
-// sinh, cosh, tanh. (Their inverses are logarithms: log.h.)
+// sinh, cosh, tanh. (Their inverses: inverse_hyperbolic.h.)
 #pragma once
 
 #include "jit/math/exp.h"
