@@ -1,37 +1,44 @@
 #pragma once
-// A module as written: templates, derived functions, globals, externs, tests. This is what text and binary hold;
-// bytecode/elaborate makes typed instances of it.
+// A module as written: templates, derived functions, globals, externs, tests. Types are patterns, attributes may hold
+// computed integers. Text and binary hold exactly this; bytecode/elaborate makes typed instances of it.
 
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "bytecode/statement.h"
+#include "bytecode/status.h"
 #include "bytecode/syntax.h"
 
 namespace tfvm {
 
-enum class ParamType : std::uint8_t { Int, Float, Bool, Str, DType, Ints };
-struct AttrParam {
+enum class ParamKind : std::uint8_t { Int, Float, Bool, Str, DType, Ints };
+struct AttrParam {  // <axis: int = -1>
   Key key;
-  ParamType type;
-  std::uint32_t default_node = kNoIndex;
+  ParamKind kind = ParamKind::Int;
+  std::uint32_t default_node = kNoIndex;  // into `nodes`; kNoIndex: must be given
 };
-struct Param {
-  StrId name;
+struct Param {  // local k is parameter k
+  StrId name;   // without %
   bool mut = false;
-  bool typed = false;  // without a type it takes anything
+  bool typed = false;  // without a type it takes any value
   TypePattern type;
+  Place place;
 };
 struct Template {
-  StrId name;
+  StrId name;  // without @
   Loc loc;
   std::vector<AttrParam> attr_params;
   std::vector<Param> params;
   std::vector<TypePattern> results;
-  bool has_results = false;
-  Range attrs;  // custom_jvp, custom_vjp, derivative, …
+  bool has_results = false;  // `-> types` is written
+  Range attrs;               // into `entries`: custom_jvp, custom_vjp, derivative, …
   std::uint32_t block = kNoIndex;
+  std::uint32_t num_locals = 0;
 };
-struct Derived {
+struct Derived {  // func @g = grad(@f)
   StrId name;
   Loc loc;
   std::uint32_t callee;
@@ -43,60 +50,86 @@ struct Global {
   bool is_buffer = false;
   TypePattern type;
   InitKind init = InitKind::None;
-  std::uint32_t literal = kNoIndex;  // Literal
+  std::uint32_t literal = kNoIndex;  // Literal: into `literals`
   StrId path = kNone<StrId>;         // File
-  std::uint32_t callee = kNoIndex;   // Call
-  Range args;
-};
-struct Test {
-  std::string name;
-  Loc loc;
-  Range attrs;
-  std::uint32_t block;
+  std::uint32_t callee = kNoIndex;   // Call: into `callees`
+  Range args;                        // Call: into `operands`, literals and globals
 };
 struct Extern {
-  std::string op;
+  StrId op;
   Loc loc;
   std::vector<Param> params;
   std::vector<TypePattern> results;
   bool has_results = false;
   Range attrs;
 };
+struct Test {
+  StrId name;
+  Loc loc;
+  Range attrs;
+  std::uint32_t block = kNoIndex;
+  std::uint32_t num_locals = 0;
+};
 struct Import {
-  std::string path;
+  StrId path;
   Loc loc;
 };
-// Items in the order of the file.
-enum class ItemKind : std::uint8_t { Import, Template, Derived, Global, Extern, Test };
+
+enum class ItemKind : std::uint8_t { Import, Func, Derived, Global, Extern, Test };
 struct Item {
   ItemKind kind;
-  std::uint32_t at;  // in the vector of its kind
+  std::uint32_t at;  // into the vector of its kind
 };
 
 struct Module {
   StrId file = kNone<StrId>;
+  std::vector<Item> items;  // all, in the order of the text
   std::vector<Import> imports;
-  std::vector<Template> templates;
+  std::vector<Template> funcs;
   std::vector<Derived> derived;
   std::vector<Global> globals;
   std::vector<Extern> externs;
   std::vector<Test> tests;
-  std::vector<Item> items;
-  // pools
-  std::string text;  // of numbers in literals
+  std::unordered_map<StrId, Item> names;     // @name: Func, Derived or Global
+  std::unordered_map<StrId, Item> op_names;  // of externs
+
+  // pools, see syntax.h and statement.h
   std::vector<Node> nodes;
-  std::vector<std::uint32_t> node_lists;
   std::vector<Entry> entries;
-  std::vector<Callee> callees;
+  std::vector<CalleeExpr> callees;
   std::vector<Literal> literals;
+  std::vector<std::int64_t> literal_dims;
+  std::vector<Element> elements;
+  std::string texts;
   std::vector<Operand> operands;
   std::vector<DimPattern> dims;
   std::vector<TypePattern> types;
-  std::vector<StrId> names;
+  std::vector<StrId> result_names;
   std::vector<Bind> binds;
   std::vector<Block> blocks;
-  std::vector<std::uint32_t> block_stmts;
+  std::vector<Control> controls;
   std::vector<Stmt> stmts;
+
+  template <class T>
+  static std::span<const T> at(const std::vector<T>& pool, Range r) {
+    return {pool.data() + r.begin, r.count};
+  }
+  std::string_view text(const Element& e) const { return std::string_view(texts).substr(e.begin, e.size); }
+  const Item* find(StrId name) const {
+    const auto it = names.find(name);
+    return it == names.end() ? nullptr : &it->second;
+  }
+  Loc loc_of(const Item& item) const;
 };
+
+// Enters an item that is already in the vector of its kind into `items` and the name tables. Fails where its name is
+// taken; the error names both lines. Tests and imports have no names.
+Status add_item(Module& m, Item item, const StringTable& strings);
+
+// Puts the items of `from`, but its imports, behind those of `into`; fails as add_item does.
+Status merge(Module& into, const Module& from, const StringTable& strings);
+
+// Every @name of a callee or an operand is an item of the module; the error has a near miss. Run when imports are in.
+Status check_names(const Module& m, const StringTable& strings);
 
 }  // namespace tfvm

@@ -1,12 +1,8 @@
 #pragma once
-// A module as written: templates, derived functions, globals, externs, tests. Types are patterns, attributes may hold
-// computed integers, names of values are interned text. This is what text and binary hold; bytecode/elaborate makes
-// typed instances of it. Nodes live in pools of the Module and refer to each other by index: no pointers, no recursion
-// in destructors, 10^6 statements are a few vectors.
+// The nodes of a module as written (module.h). They live in flat pools of the Module and refer to each other by index:
+// a million statements are a few vectors, and nothing is destroyed by recursion.
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "bytecode/dtype.h"
 #include "bytecode/ids.h"
@@ -17,26 +13,34 @@ namespace tfvm {
 // Consecutive entries of the pool that the field's comment names.
 struct Range {
   std::uint32_t begin = 0, count = 0;
+  bool empty() const { return count == 0; }
 };
 
+// In the file of the item; from 1, line 0 = nowhere.
+struct Place {
+  std::uint32_t line = 0, col = 0;
+};
+
+// Number of a local of one function or test: its parameters, then each name where it is defined, in order of the text.
+// A name may be defined again; a use means the last definition before it that is in scope.
+using Local = std::uint32_t;
+
 // --- attributes and computed integers: pool `nodes`
-// Name: KEY, a dtype, an attribute parameter, a named dim, or a name where an attribute takes names. Call: KEY(items),
-// as in views=[alias(), slice(0, 2, 8, 1)]. Func: a callee, or a param in argnums. Expr: ( item ), one iexpr, whose
-// nodes are the kinds behind it: rank(%x), dim(%x, item), size(%x, item), operators and comparisons.
 enum class NodeKind : std::uint8_t {
   None,
   Bool,
   Int,
   Float,
   Str,
-  Name,
-  List,
-  Call,
-  Func,
-  Expr,
-  Rank,
-  DimOf,
-  SizeOf,
+  Name,    // KEY: a dtype, an attribute parameter, a named dim, or a name where an attribute takes names
+  List,    // [items]
+  Call,    // KEY(items): views=[alias(), slice(0, 2, 8, 1)]
+  Func,    // a callee; of a plain @name it may be a param, as in argnums=[@w]
+  Expr,    // ( item ): one iexpr; the kinds below stand only inside one
+  Value,   // %x, an item of Call
+  Rank,    // rank(%x)
+  DimOf,   // dim(%x, item)
+  SizeOf,  // size(%x, item); without the item: of all axes
   Neg,
   Not,
   Add,
@@ -53,46 +57,49 @@ enum class NodeKind : std::uint8_t {
   Gt,
   Ge,
   And,
-  Or
+  Or,
 };
 struct Node {
   NodeKind kind = NodeKind::None;
-  std::uint32_t col = 0;
-  std::int64_t i = 0;               // Bool, Int; Float: bits of the double
-  StrId str = kNone<StrId>;         // Str, Name, Call; Rank, DimOf, SizeOf: the value's name without %
-  std::uint32_t callee = kNoIndex;  // Func: into `callees`
-  Range items;                      // into `node_lists`, which index `nodes`
+  Place place;
+  StrId str = kNone<StrId>;  // Str, Name, Call; Value, Rank, DimOf, SizeOf: name without %; Float: as written, or kNone
+  std::int64_t i = 0;        // Bool, Int; Float: bits of the double
+  Range items;               // into `nodes`
+  std::uint32_t at = kNoIndex;  // Func: into `callees`; Value, Rank, DimOf, SizeOf: the Local
 };
 struct Entry {  // KEY = value
   Key key;
-  std::uint32_t node;
+  std::uint32_t node;  // into `nodes`
 };
 
 // --- callees: pool `callees`
-struct Callee {
-  StrId name = kNone<StrId>;       // @name, or the transform's name
-  std::uint32_t inner = kNoIndex;  // of a transform: what it is applied to; kNoIndex: this is @name
-  Range attrs;                     // into `entries`: <axis=0> of @name, or argnums=… of a transform
+struct CalleeExpr {
+  StrId name = kNone<StrId>;       // of @name, without @; or the transform
+  std::uint32_t inner = kNoIndex;  // of a transform: what it is applied to
+  Range attrs;                     // into `entries`: <axis=0> of @name, argnums=[0] of a transform
+  Place place;
   bool is_transform() const { return inner != kNoIndex; }
 };
 
-// --- literals: pool `literals`. Numbers stay as written and are rounded once, when the dtype is known.
+// --- literals: pool `literals`. Elements stand in row-major order, each as written: literal.h rounds them, once, when
+// the dtype is known.
 enum class ElemKind : std::uint8_t {
-  Int,    // 1, -2, 0xff
-  Float,  // 0.5, 1e-3, 0x1.8p3, inf, -inf, nan
-  Bool,
-  Bits,     // bits(0x7fc00001): the hex digits
-  Complex,  // complex(1, 2): "1,2"
-  Blob,     // hex"…": little-endian bytes of all elements; the shape comes from the written type
+  Bool,     // true
+  Int,      // -12, 0xff
+  Float,    // 0.5, 1e-3, 0x1.8p3, inf, nan
+  Bits,     // digits of bits(0x…)
+  Complex,  // "re, im" of complex(re, im)
+  Blob,     // digits of hex"…", alone in its literal
 };
 struct Element {
-  ElemKind kind;
-  std::uint32_t begin, size;  // into Module::text
+  std::uint32_t begin;  // into `texts`
+  std::uint32_t size : 28;
+  std::uint32_t kind_bits : 4;
+  ElemKind kind() const { return static_cast<ElemKind>(kind_bits); }
 };
 struct Literal {
-  std::vector<std::int64_t> dims;  // by nesting
-  bool ragged = false;             // lists of different lengths: an error where the literal is used
-  std::vector<Element> elements;   // row-major
+  Range dims;      // into `literal_dims`: by nesting; none for a scalar and for a blob
+  Range elements;  // into `elements`
 };
 
 // --- operands: pool `operands`
@@ -100,63 +107,26 @@ enum class OperandKind : std::uint8_t { Value, Callee, Literal, CalleeList, Comp
 struct Operand {
   OperandKind kind = OperandKind::Value;
   StrId name = kNone<StrId>;    // Value: without %
-  std::uint32_t at = kNoIndex;  // Callee: into `callees`; Literal: into `literals`; Computed: into `nodes`
-  Range callees;                // CalleeList: into `callees`
+  std::uint32_t at = kNoIndex;  // Value: the Local; Callee: into `callees`; Literal: into `literals`;
+                                // Computed: into `nodes`, an Expr; CalleeList: first of `count` callees
+  std::uint32_t count = 0;
+  Place place;
 };
 
-// --- types
+// --- types: pools `types` and `dims`
 enum class DimKind : std::uint8_t { Number, Name, Any };  // Any: `..`, or `..b` with a name
 struct DimPattern {
-  DimKind kind;
-  std::int64_t number = 0;
+  DimKind kind = DimKind::Number;
   StrId name = kNone<StrId>;
+  std::int64_t number = 0;
 };
-enum class DTypeVar : std::uint8_t { None, Float, Int, Any };  // f, i, t
+enum class TypeForm : std::uint8_t { DType, Float, Int, Any, Pack, Tape };  // f, i, t are classes
 struct TypePattern {
-  DTypeVar var = DTypeVar::None;
-  std::uint32_t var_number = 0;  // f1: 1
-  DType dtype = DType::F32;      // where var is None
-  bool is_pack = false;
-  Range dims;  // into `dims`
-};
-
-// --- statements: pool `stmts`
-enum class StmtKind : std::uint8_t {
-  Op,
-  Call,
-  Cond,
-  Switch,
-  While,
-  Scan,
-  Checkpoint,
-  If,
-  For,
-  Ret,
-  Yield,
-  ExpectError
-};
-struct Bind {
-  StrId name;
-  std::uint32_t operand;
-};
-struct Block {
-  Range stmts;  // into `block_stmts`, which index `stmts`
-};
-struct Stmt {
-  StmtKind kind = StmtKind::Op;
-  Loc loc;
-  StrId op = kNone<StrId>;  // Op: its name; ExpectError: part of the message
-  Range results;            // into `names`
-  // Into `operands`. Operands of an op; Ret, Yield: before `;`. Call, Checkpoint, Scan: the callee; While: two callees;
-  // Cond: p, callee, callee; Switch: i, callee list; If: p. Of the block forms of While, Scan, For: none.
-  Range operands;
-  Range args;   // into `operands`: (…) of call and control; Yield: behind `;`
-  Range attrs;  // into `entries`
-  Range types;  // into `types`; the written result types
-  bool has_types = false;
-  Range carries, inputs;                          // into `binds`
-  std::uint32_t block[2] = {kNoIndex, kNoIndex};  // into `blocks`; If: then, else; While: condition, body
-  std::uint32_t inner = kNoIndex;                 // ExpectError: the statement
+  TypeForm form = TypeForm::DType;
+  DType dtype = DType::F32;  // where form is DType
+  std::uint32_t number = 0;  // of a class: f1 and f2 are independent; 0 where none is written
+  Range dims;                // into `dims`
+  bool is_class() const { return form >= TypeForm::Float && form <= TypeForm::Any; }
 };
 
 }  // namespace tfvm
