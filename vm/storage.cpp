@@ -1,0 +1,72 @@
+#include "vm/storage.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace tfvm {
+
+namespace {
+
+// The counts of a storage stand in front of its data, in one allocation.
+constexpr std::int64_t kHeader = align_up(static_cast<std::int64_t>(sizeof(Storage)));
+
+void raise(std::atomic<std::int64_t>& peak, std::int64_t now) {
+  std::int64_t seen = peak.load(std::memory_order_relaxed);
+  while (seen < now && !peak.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {
+  }
+}
+
+}  // namespace
+
+bool Budget::take(std::int64_t bytes) noexcept {
+  const std::int64_t before = used_.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes > limit() - before) {
+    give(bytes);
+    return false;
+  }
+  raise(peak_, before + bytes);
+  return true;
+}
+
+StorageRef StorageRef::allocate(const BudgetRef& budget, std::int64_t bytes) noexcept {
+  StorageRef ref;
+  if (bytes < 0 || bytes > std::numeric_limits<std::int64_t>::max() - 4 * kHeader) return ref;
+  const std::int64_t size = kHeader + align_up(std::max<std::int64_t>(bytes, 1));
+  if (budget && !budget->take(size)) return ref;
+  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
+  if (!memory) {
+    if (budget) budget->give(size);
+    return ref;
+  }
+  ref.s_ = new (memory) Storage;
+  ref.s_->data_ = static_cast<std::byte*>(memory) + kHeader;
+  ref.s_->bytes_ = bytes;
+  ref.s_->budget_ = budget;
+  return ref;
+}
+
+StorageRef StorageRef::borrow(void* data, std::int64_t bytes, void (*release)(void*), void* user) noexcept {
+  StorageRef ref;
+  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(kHeader));
+  if (!memory) return ref;
+  ref.s_ = new (memory) Storage;
+  ref.s_->data_ = static_cast<std::byte*>(data);
+  ref.s_->bytes_ = bytes;
+  ref.s_->release_ = release;
+  ref.s_->user_ = user;
+  return ref;
+}
+
+void Storage::unref() noexcept {
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (release_) release_(user_);
+  const bool own = data_ == reinterpret_cast<std::byte*>(this) + kHeader;
+  const BudgetRef budget = own ? std::move(budget_) : nullptr;
+  const std::int64_t size = kHeader + align_up(std::max<std::int64_t>(bytes_, 1));
+  this->~Storage();
+  std::free(this);
+  if (budget) budget->give(size);
+}
+
+}  // namespace tfvm

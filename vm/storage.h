@@ -1,0 +1,80 @@
+#pragma once
+// Memory that tensors stand in: reference counted, 64-byte aligned, counted against one budget per VM. Nothing here
+// throws; an allocation that the budget or the system refuses gives a null reference.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+
+namespace tfvm {
+
+inline constexpr std::int64_t kAlignment = 64;
+
+constexpr std::int64_t align_up(std::int64_t n, std::int64_t to = kAlignment) { return (n + to - 1) / to * to; }
+
+// Bytes in use and their limit. Thread safe; shared by all storages made under it, which may outlive the VM.
+class Budget {
+ public:
+  explicit Budget(std::int64_t limit = std::numeric_limits<std::int64_t>::max()) : limit_(limit) {}
+  bool take(std::int64_t bytes) noexcept;  // false, and nothing taken, where it would pass the limit
+  void give(std::int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  std::int64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  std::int64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+  std::int64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
+  void set_limit(std::int64_t bytes) noexcept { limit_.store(bytes, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> used_{0};
+  std::atomic<std::int64_t> peak_{0};
+  std::atomic<std::int64_t> limit_;
+};
+using BudgetRef = std::shared_ptr<Budget>;
+
+class Storage {
+ public:
+  std::byte* data() const noexcept { return data_; }
+  std::int64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  friend class StorageRef;
+  Storage() = default;
+  void unref() noexcept;
+  std::atomic<std::int32_t> refs_{1};
+  std::byte* data_ = nullptr;
+  std::int64_t bytes_ = 0;
+  BudgetRef budget_;                  // of own memory
+  void (*release_)(void*) = nullptr;  // of borrowed memory: called with user_ by the last reference
+  void* user_ = nullptr;
+};
+
+class StorageRef {
+ public:
+  StorageRef() = default;
+  // Uninitialised memory of at least one byte; null where the budget or the system refuses.
+  static StorageRef allocate(const BudgetRef& budget, std::int64_t bytes) noexcept;
+  // The caller's memory, which must live until `release(user)` is called (forever where release is null).
+  static StorageRef borrow(void* data, std::int64_t bytes, void (*release)(void*) = nullptr,
+                           void* user = nullptr) noexcept;
+  StorageRef(const StorageRef& o) noexcept : s_(o.s_) {
+    if (s_) s_->refs_.fetch_add(1, std::memory_order_relaxed);
+  }
+  StorageRef(StorageRef&& o) noexcept : s_(std::exchange(o.s_, nullptr)) {}
+  StorageRef& operator=(StorageRef o) noexcept {
+    std::swap(s_, o.s_);
+    return *this;
+  }
+  ~StorageRef() {
+    if (s_) s_->unref();
+  }
+  explicit operator bool() const noexcept { return s_ != nullptr; }
+  const Storage* operator->() const noexcept { return s_; }
+  bool unique() const noexcept { return s_ && s_->refs_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  Storage* s_ = nullptr;
+};
+
+}  // namespace tfvm
