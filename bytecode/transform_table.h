@@ -23,6 +23,9 @@ class CalleeRef {
   // Names of its parameters without %, where it is (a transform that keeps the parameters of) a written function.
   virtual std::span<const StrId> param_names() const = 0;
   virtual std::string text() const = 0;  // "grad(@f)", for messages
+  // The dtype that a literal takes as argument k. Types of the arguments that are known stand in `args`, all before k
+  // among them; kNone for literals that have no type yet. nullopt: no parameter decides it.
+  virtual std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) = 0;
 };
 
 struct TransformEnv;  // transforms/env.h: tables, evaluator, memo, derivative rules, options
@@ -35,7 +38,15 @@ struct TransformRow {
   // The derived function for these argument types.
   Result<FunctionId> (*make)(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args);
   bool keeps_params;  // parameters (count and names) are the callee's, as of vmap, grad, jacrev …
+  // As CalleeRef::hint. Null: that of the callee for the same arguments, which is right where the dtypes of parameters
+  // are kept. jvp: tangents have the dtypes of the float primals; vjp: cotangents those of the float outputs; and so
+  // on.
+  std::optional<DType> (*hint)(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args,
+                               std::size_t k) = nullptr;
 };
+// What elaboration has done before a row sees the attributes: they are complete and in the order of the row; argnums
+// that are given are Ints (names and groups resolved; params, as in argnums=[@w], have become leading arguments); a
+// list of in_dims with one entry for each group of parameters has become one entry for each parameter.
 
 struct TransformTable {
   std::vector<TransformRow> rows;
@@ -45,6 +56,14 @@ struct TransformTable {
       if (r.name == name) return &r;
     return nullptr;
   }
+};
+
+// Functions reached only by transforms, as those of stdlib/derivatives.tfa.
+class DerivativeRules {
+ public:
+  virtual ~DerivativeRules() = default;
+  virtual bool has(std::string_view name) const = 0;
+  virtual Result<FunctionId> instantiate(std::string_view name, std::span<const TypeId> args) = 0;
 };
 
 }  // namespace tfvm

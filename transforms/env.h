@@ -36,18 +36,10 @@ class PassMemo {
   std::map<Key, PassResult> results_;
 };
 
-// The functions of stdlib/derivatives.tfa, instantiated for argument types (bytecode/elaborate implements this).
-class DerivativeRules {
- public:
-  virtual ~DerivativeRules() = default;
-  virtual bool has(std::string_view name) const = 0;
-  virtual Result<FunctionId> instantiate(std::string_view name, std::span<const TypeId> args) = 0;
-};
-
 struct TransformEnv {
   Tables& tables;
   BuilderOptions options;
-  DerivativeRules* derivatives = nullptr;
+  DerivativeRules* derivatives = nullptr;  // functions of stdlib/derivatives.tfa
   PassMemo memo;
   // Warnings by category ("batch-rule"), for whoever listens.
   std::function<void(std::string_view category, const std::string& message)> log;
