@@ -1,0 +1,52 @@
+// Ops that say something about a value or act on the world.
+#include <algorithm>
+
+#include "bytecode/infer/steps.h"
+
+namespace tfvm {
+
+bool infer_identity(InferCtx& c) {
+  c.out.assign(c.in.begin(), c.in.end());
+  return true;
+}
+
+bool infer_assert(InferCtx&) { return true; }
+
+bool infer_pack(InferCtx& c) {
+  const FunctionId origin = c.has(Key::callee) ? c.t.attrs.get_func(c.attrs, Key::callee) : FunctionId{};
+  c.out.push_back(c.t.types.pack(c.in, origin));
+  return true;
+}
+
+bool infer_unpack(InferCtx& c) {
+  if (c.type(0).kind != TypeKind::Pack) return infer::expect(c, "a pack");
+  const auto items = c.type(0).items;
+  c.out.assign(items.begin(), items.end());
+  return true;
+}
+
+// A new tape holds nothing; the first push settles what its records are.
+bool infer_tape(InferCtx& c) {
+  if (c.op == Op::tape_new) {
+    c.out.push_back(c.t.types.tape({}));
+    return true;
+  }
+  if (c.type(0).kind != TypeKind::Tape) return infer::expect(c, "a tape");
+  const auto items = c.type(0).items;
+  if (c.op == Op::tape_pop) {
+    c.out.push_back(c.in[0]);
+    c.out.insert(c.out.end(), items.begin(), items.end());
+    return true;
+  }
+  const auto record = c.in.subspan(1);
+  if (!items.empty() && !std::ranges::equal(items, record)) return infer::expect(c, "a record of the tape's types");
+  c.out.push_back(c.t.types.tape(record));
+  return true;
+}
+
+// The host's registration gives the result types; a table without it knows none.
+bool infer_extern(InferCtx& c) {
+  return c.fail("expected a registered custom op, got \"" + std::string(c.t.attrs.get_str(c.attrs, Key::op)) + "\"");
+}
+
+}  // namespace tfvm
