@@ -136,6 +136,12 @@ ValueId simplify(Builder& b, Op op, Operands in, AttrId attrs, std::span<const T
       return b.type(in[0]) == types[0] ? in[0] : kNoValue;
     case Op::full:
       return b.emit(Op::broadcast_to, {in[0]}, {{Key::shape, at.get_ints(attrs, Key::shape)}});
+    case Op::view:  // nothing writes here: what a value shares can't be seen
+      return b.emit(Op::reshape, {in[0]}, {{Key::shape, b.tables().types.dims(types[0])}});
+    case Op::alias:
+      return in[0];
+    case Op::detach:
+      return b.emit(Op::stop_gradient, {in[0]});
     case Op::reshape:
       if (b.type(in[0]) == types[0]) return in[0];
       if (const ValueId v = move_splat(b, in[0], types[0]); v != kNoValue) return v;

@@ -44,6 +44,10 @@ bool infer_tape(InferCtx& c) {
   return true;
 }
 
+bool infer_global(InferCtx& c) {
+  return c.push(c.t.attrs.get_dtype(c.attrs, Key::dtype), c.get_ints(Key::shape));
+}
+
 // The host's registration gives the result types; a table without it knows none.
 bool infer_extern(InferCtx& c) {
   return c.fail("expected a registered custom op, got \"" + std::string(c.t.attrs.get_str(c.attrs, Key::op)) + "\"");
