@@ -1,0 +1,133 @@
+#include "vm/plan/plan.h"
+
+#include <numeric>
+
+#include "tests/vm/program.h"
+
+namespace tfvm {
+namespace {
+
+TEST(Plan, ElementwiseReduceAndCall) {
+  Program p;
+  const FunctionId square = p.function({p.f32({2, 3})}, [](Builder& b, const auto& v) {
+    return std::vector{b.emit(Op::mul, {v[0], v[0]})};
+  });
+  const FunctionId f = p.function({p.f32({2, 3}), p.f32({3})}, [&](Builder& b, const auto& v) {
+    const ValueId x = b.emit(Op::add, {v[0], v[1]});
+    const ValueId s = b.emit(Op::call, {x}, {{Key::callee, square}});
+    return std::vector{b.emit(Op::reduce_sum, {s}, {{Key::axes, Ints(Dimensions{1})}})};
+  });
+  EXPECT_EQ(p.run(f, {"f32[2,3] [[1, 2, 3], [4, 5, 6]]", "f32[3] [1, 0, -1]"}), (Texts{"f32[2] [12, 75]"}));
+}
+
+TEST(Plan, SmallCallsAreInlinedAndFused) {
+  Program p;
+  const FunctionId g = p.function({p.f32({4})}, [](Builder& b, const auto& v) {
+    return std::vector{b.emit(Op::sin, {v[0]})};
+  });
+  const FunctionId f = p.function({p.f32({4})}, [&](Builder& b, const auto& v) {
+    const ValueId x = b.emit(Op::call, {v[0]}, {{Key::callee, g}});
+    return std::vector{b.emit(Op::mul, {x, v[0]})};
+  });
+  EXPECT_EQ(p.plan(f)->steps.size(), 1u);
+}
+
+TEST(Plan, ViewsCostNoStep) {
+  Program p;
+  const FunctionId f = p.function({p.f32({2, 3, 4})}, [](Builder& b, const auto& v) {
+    const ValueId t = b.emit(Op::transpose, {v[0]}, {{Key::perm, Ints(Dimensions{2, 0, 1})}});
+    const ValueId s = b.emit(Op::slice, {t},
+                             {{Key::start, Ints(Dimensions{1, 0, 0})},
+                              {Key::limit, Ints(Dimensions{4, 2, 3})},
+                              {Key::stride, Ints(Dimensions{2, 1, 1})}});
+    const ValueId r = b.emit(Op::reverse, {s}, {{Key::axes, Ints(Dimensions{0})}});
+    return std::vector{b.emit(Op::neg, {r})};
+  });
+  EXPECT_EQ(p.plan(f)->steps.size(), 1u);
+  std::vector<float> x(24);
+  std::iota(x.begin(), x.end(), 0.f);
+  auto in = Tensor::make({}, DType::F32, Dimensions{2, 3, 4}, std::as_bytes(std::span(x)));
+  EXPECT_EQ(p.run_on(f, std::vector{*in}),
+            (Texts{"f32[2,2,3] [[[-3, -7, -11], [-15, -19, -23]], [[-1, -5, -9], [-13, -17, -21]]]"}));
+}
+
+TEST(Plan, ReshapeOfATransposedValueCopies) {
+  Program p;
+  const FunctionId f = p.function({p.i64({2, 3})}, [](Builder& b, const auto& v) {
+    const ValueId t = b.emit(Op::transpose, {v[0]}, {{Key::perm, Ints(Dimensions{1, 0})}});
+    const ValueId r = b.emit(Op::reshape, {t}, {{Key::shape, Ints(Dimensions{6})}});
+    return std::vector{r, b.emit(Op::add, {r, r})};
+  });
+  EXPECT_EQ(p.run(f, {"[[1, 2, 3], [4, 5, 6]]"}),
+            (Texts{"i64[6] [1, 4, 2, 5, 3, 6]", "i64[6] [2, 8, 4, 10, 6, 12]"}));
+}
+
+TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
+  Program p;
+  const FunctionId f = p.function({p.f32({2}), p.f32({2})}, [&](Builder& b, const auto& v) {
+    const ValueId s = b.emit(Op::add, {v[0], v[1]});
+    const ValueId c = b.scalar(DType::F32, 7);
+    const ValueId splat = b.splat(p.f32({3}), 2);
+    return std::vector{v[1], s, s, v[0], c, splat, v[0]};
+  });
+  EXPECT_EQ(p.run(f, {"[1.0, 2.0]", "[3.0, 4.0]"}),
+            (Texts{"f32[2] [3, 4]", "f32[2] [4, 6]", "f32[2] [4, 6]", "f32[2] [1, 2]", "f32 7", "f32[3] [2, 2, 2]",
+                   "f32[2] [1, 2]"}));
+}
+
+TEST(Plan, NothingToDo) {
+  Program p;
+  const FunctionId f = p.function({p.f32({0, 3})}, [&](Builder& b, const auto& v) {
+    const ValueId s = b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{0})}});
+    const ValueId m = b.emit(Op::reduce_max, {v[0]}, {{Key::axes, Ints(Dimensions{0, 1})}});
+    return std::vector{b.emit(Op::neg, {v[0]}), s, m, b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{1})}})};
+  });
+  EXPECT_EQ(p.run(f, {"f32[0,3] []"}), (Texts{"f32[0,3] []", "f32[3] [0, 0, 0]", "f32 -inf", "f32[0] []"}));
+  const FunctionId none = p.function({}, [](Builder&, const auto&) { return std::vector<ValueId>{}; });
+  EXPECT_EQ(p.run(none, Texts{}), Texts{});
+}
+
+// Each level calls the next twice: 2^40 instructions if all were inlined.
+TEST(Plan, ADagOfCallsDoesNotExplode) {
+  Program p;
+  FunctionId f = p.function({p.f32()}, [](Builder& b, const auto& v) {
+    return std::vector{b.emit(Op::mul, {v[0], b.scalar(DType::F32, 1.0000001)})};
+  });
+  for (int level = 0; level < 40; ++level)
+    f = p.function({p.f32()}, [&](Builder& b, const auto& v) {
+      const ValueId x = b.emit(Op::call, {v[0]}, {{Key::callee, f}});
+      return std::vector{b.emit(Op::call, {x}, {{Key::callee, f}})};
+    });
+  const PlanRef plan = p.plan(f);
+  EXPECT_LT(plan->steps.size(), 2000u);
+  EXPECT_LT(plan->frame_bytes, 1 << 20);
+  p.context.limits.steps = 1000;
+  EXPECT_EQ(p.run(f, {"1.0"}), (Texts{"limit: the limit of 1000 steps is reached"}));
+}
+
+// 20,000 functions, each calling the one before: planning and running use no stack per call.
+TEST(Plan, ALongChainOfCalls) {
+  Program p;
+  FunctionId f = p.function({p.i64()}, [](Builder& b, const auto& v) {
+    return std::vector{b.emit(Op::add, {v[0], b.scalar_int(DType::I64, 1)})};
+  });
+  for (int k = 1; k < 20'000; ++k)
+    f = p.function({p.i64()}, [&](Builder& b, const auto& v) {
+      const ValueId x = b.emit(Op::call, {v[0]}, {{Key::callee, f}});
+      return std::vector{b.emit(Op::add, {x, b.scalar_int(DType::I64, k % 2 ? 1 : -1)})};
+    });
+  EXPECT_EQ(p.run(f, {"0"}), (Texts{"i64 2"}));
+}
+
+TEST(Plan, ScalarChains) {
+  Program p;
+  const FunctionId f = p.function({p.f32()}, [](Builder& b, const auto& v) {
+    ValueId x = v[0];
+    for (int k = 0; k < 5000; ++k) x = b.emit(k % 2 ? Op::add : Op::sub, {x, v[0]});
+    return std::vector{x};
+  });
+  EXPECT_EQ(p.run(f, {"3.0"}), (Texts{"f32 3"}));
+}
+
+}  // namespace
+}  // namespace tfvm

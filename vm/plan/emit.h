@@ -1,0 +1,88 @@
+#pragma once
+// Second half of planning: fused items become steps, bases and work areas become places.
+
+#include <functional>
+
+#include "vm/plan/lower.h"
+#include "vm/plan/memory.h"
+#include "vm/plan/plan.h"
+
+namespace tfvm {
+
+// Finds the plan of a function that the planned one calls; made before it.
+using PlanLookup = std::function<PlanRef(FunctionId)>;
+
+class Emitter {
+ public:
+  Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
+          const PlanLookup& lookup);
+  Status run();
+
+ private:
+  // Until all lifetimes are known a place in the frame is (kUnplaced + slot, offset in the slot).
+  static constexpr std::uint32_t kUnplaced = 1u << 31;
+  Place slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last);
+  Place work(std::int64_t bytes) { return slot(bytes, step_, step_); }  // of the present step
+  Place place(const Access& a);
+  Place base_place(std::uint32_t base);
+  Places places(std::span<const Access> list);
+  Places result_places(const ItemSource& s);
+  Place pool_place(std::uint32_t base);
+  PlanRef target(FunctionId f);
+
+  void find_lifetimes();
+  void find_sharing();
+  Status emit_nest(Nest nest);
+  void emit_kernel(const ItemSource& s, Op op);
+  Status emit_opaque(const ItemSource& s);
+  void emit_call(const ItemSource& s, const Instr& in);
+  void emit_while(const ItemSource& s, const Instr& in);
+  void emit_scan(const ItemSource& s, const Instr& in);
+  void emit_reduce(const ItemSource& s, const Instr& in);
+  Carry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);
+  bool updates_in_place(const FuseItem& item, std::uint32_t from, std::uint32_t to) const;
+  bool control_in_place(const ItemSource& s, std::uint32_t from, std::uint32_t to) const;
+  Status finish();
+
+  const Tables& t_;
+  const FlatBody& flat_;
+  Lowered low_;
+  std::vector<FuseItem> items_;
+  Plan& plan_;
+  const PlanLookup& lookup_;
+  std::vector<Lifetime> slots_;
+  std::vector<std::uint32_t> base_slot_;  // per base, kNoIndex where it has none
+  std::vector<std::int64_t> pool_at_;     // per base, -1 before its first use
+  std::vector<std::uint32_t> pool_bases_;
+  std::vector<std::uint32_t> local_;               // per base: its number within the nest at hand
+  std::vector<std::uint32_t> writer_, last_read_;  // per base: item, counted from 1; 0 = none
+  std::int64_t pool_bytes_ = 0;
+  std::uint32_t step_ = 0;
+};
+
+// Calls fn(Place&) on every place of a plan.
+template <class Fn>
+void for_each_place(Plan& p, Fn fn) {
+  for (Place& x : p.places) fn(x);
+  for (NestStep& s : p.nests) fn(s.scratch);
+  for (KernelStep& s : p.kernels) fn(s.scratch);
+  for (CallStep& s : p.calls) fn(s.frame), fn(s.selector);
+  const auto carries = [&](std::vector<Carry>& list) {
+    for (Carry& c : list) fn(c.init), fn(c.result), fn(c.temp);
+  };
+  for (WhileStep& s : p.whiles) carries(s.carries), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
+  for (ScanStep& s : p.scans) {
+    carries(s.carries);
+    for (Row& r : s.inputs) fn(r.place);
+    for (Row& r : s.outputs) fn(r.place);
+    fn(s.frame);
+  }
+  for (ReduceStep& s : p.reduces) {
+    for (auto& o : s.operands) fn(o.x), fn(o.init), fn(o.result);
+    fn(s.frame), fn(s.temp);
+  }
+  for (AssertStep& s : p.asserts) fn(s.predicate);
+  for (PrintStep& s : p.prints) fn(s.value);
+}
+
+}  // namespace tfvm

@@ -1,0 +1,185 @@
+// Steps of opaque items: calls, conditionals, loops, effects.
+#include <algorithm>
+
+#include "vm/plan/emit.h"
+
+namespace tfvm {
+
+namespace {
+
+Carry::Kind carry_kind(const Plan& body, std::uint32_t param, std::uint32_t result) {
+  for (const ResultCopy& c : body.result_copies)
+    if (c.param == param && c.result == result) return Carry::Kind::Kept;
+  return may_share(body, param, result) ? Carry::Kind::InPlace : Carry::Kind::Alternate;
+}
+
+std::vector<FunctionId> targets(const Tables& t, const Instr& in) {
+  if (in.op == Op::call) return {t.attrs.get_func(in.attrs, Key::callee)};
+  if (in.op == Op::cond) return {t.attrs.get_func(in.attrs, Key::then), t.attrs.get_func(in.attrs, Key::else_)};
+  return callees(t, in.op, in.attrs);
+}
+
+std::uint32_t count(const Tables& t, const Instr& in, Key key) {
+  return static_cast<std::uint32_t>(t.attrs.get_int(in.attrs, key));
+}
+
+}  // namespace
+
+bool may_share(const Plan& plan, std::uint32_t param, std::uint32_t result) {
+  if (plan.params[param].bytes != plan.results[result].bytes) return false;
+  for (const ResultCopy& c : plan.result_copies)
+    if (c.result == result) return c.param == param;
+  if (plan.param_last_read[param] < plan.result_write[result]) return true;
+  return std::ranges::find(plan.in_place, std::pair(param, result)) != plan.in_place.end();
+}
+
+// A base that a control step takes once, as the operand whose memory it may also write the result to.
+bool Emitter::control_in_place(const ItemSource& s, std::uint32_t from, std::uint32_t to) const {
+  const Instr in = flat_.body.instr(s.instr);
+  std::uint32_t operand = kNoIndex, result = kNoIndex;
+  for (std::uint32_t k = 0; k < s.in.size(); ++k) {
+    if (s.in[k].base != from) continue;
+    if (operand != kNoIndex || s.in[k].offset != 0) return false;
+    operand = k;
+  }
+  for (std::uint32_t k = 0; k < s.out.size(); ++k)
+    if (s.out[k] == to) result = k;
+  if (operand == kNoIndex || result == kNoIndex) return false;
+  if (in.op == Op::call || in.op == Op::cond || in.op == Op::switch_) {
+    const std::uint32_t first = in.op == Op::call ? 0 : 1;
+    return operand >= first && std::ranges::all_of(targets(t_, in), [&](FunctionId f) {
+             return may_share(*lookup_(f), operand - first, result);
+           });
+  }
+  const FunctionId body = t_.attrs.get_func(in.attrs, Key::body);
+  if (in.op == Op::scan) {
+    const std::uint32_t consts = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
+    return result < carries && operand == consts + result &&
+           carry_kind(*lookup_(body), operand, result) != Carry::Kind::Alternate;
+  }
+  const std::uint32_t c = count(t_, in, Key::cond_consts), b = count(t_, in, Key::body_consts);
+  return operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != Carry::Kind::Alternate;
+}
+
+Status Emitter::emit_opaque(const ItemSource& s) {
+  const Instr in = flat_.body.instr(s.instr);
+  switch (in.op) {
+    case Op::call:
+    case Op::cond:
+    case Op::switch_:
+      emit_call(s, in);
+      return ok();
+    case Op::while_:
+      emit_while(s, in);
+      return ok();
+    case Op::scan:
+      emit_scan(s, in);
+      return ok();
+    case Op::reduce:
+      emit_reduce(s, in);
+      return ok();
+    case Op::assert_:
+      plan_.steps.push_back({StepKind::Assert, static_cast<std::uint32_t>(plan_.asserts.size())});
+      plan_.asserts.push_back({place(s.in[0]), std::string(t_.attrs.get_str(in.attrs, Key::message))});
+      return ok();
+    case Op::print_: {
+      const Type& type = t_.types[flat_.body.type(in.operands[0])];
+      ValueType v{type.dtype, {type.dims.begin(), type.dims.end()}, t_.types.bytes(flat_.body.type(in.operands[0]))};
+      plan_.steps.push_back({StepKind::Print, static_cast<std::uint32_t>(plan_.prints.size())});
+      plan_.prints.push_back({place(s.in[0]), std::move(v), std::string(t_.attrs.get_str(in.attrs, Key::label))});
+      return ok();
+    }
+    default:
+      emit_kernel(s, in.op);
+      return ok();
+  }
+}
+
+void Emitter::emit_call(const ItemSource& s, const Instr& in) {
+  CallStep c;
+  std::int64_t frame = 0;
+  for (FunctionId f : targets(t_, in)) {
+    c.targets.push_back(target(f));
+    frame = std::max(frame, c.targets.back()->frame_bytes);
+  }
+  std::span<const Access> args = s.in;
+  if (in.op != Op::call) {
+    c.selector = place(args[0]);
+    c.selector_dtype = args[0].dtype;
+    args = args.subspan(1);
+  }
+  c.args = places(args);
+  c.results = result_places(s);
+  c.frame = work(frame);
+  plan_.steps.push_back({StepKind::Call, static_cast<std::uint32_t>(plan_.calls.size())});
+  plan_.calls.push_back(std::move(c));
+}
+
+Carry Emitter::carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init,
+                     std::uint32_t out) {
+  Carry c;
+  c.init = place(init);
+  c.result = base_place(out);
+  c.bytes = body.params[param].bytes;
+  c.kind = carry_kind(body, param, result);
+  if (c.kind == Carry::Kind::Alternate) c.temp = work(c.bytes);
+  return c;
+}
+
+void Emitter::emit_while(const ItemSource& s, const Instr& in) {
+  const std::uint32_t nc = count(t_, in, Key::cond_consts), nb = count(t_, in, Key::body_consts);
+  const std::span<const Access> args = s.in;
+  WhileStep w;
+  w.cond = target(t_.attrs.get_func(in.attrs, Key::cond));
+  w.body = target(t_.attrs.get_func(in.attrs, Key::body));
+  w.cond_consts = places(args.subspan(0, nc));
+  w.body_consts = places(args.subspan(nc, nb));
+  for (std::uint32_t k = 0; k < s.out.size(); ++k)
+    w.carries.push_back(carry(*w.body, nb + k, k, args[nc + nb + k], s.out[k]));
+  w.cond_frame = work(w.cond->frame_bytes);
+  w.body_frame = work(w.body->frame_bytes);
+  w.predicate = work(1);
+  plan_.steps.push_back({StepKind::While, static_cast<std::uint32_t>(plan_.whiles.size())});
+  plan_.whiles.push_back(std::move(w));
+}
+
+void Emitter::emit_scan(const ItemSource& s, const Instr& in) {
+  const std::uint32_t nc = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
+  const std::span<const Access> args = s.in;
+  ScanStep x;
+  x.body = target(t_.attrs.get_func(in.attrs, Key::body));
+  x.length = t_.attrs.get_int(in.attrs, Key::length);
+  x.reverse = t_.attrs.get_bool(in.attrs, Key::reverse);
+  x.consts = places(args.subspan(0, nc));
+  for (std::uint32_t k = 0; k < carries; ++k) x.carries.push_back(carry(*x.body, nc + k, k, args[nc + k], s.out[k]));
+  for (const Access& a : args.subspan(nc + carries)) x.inputs.push_back({place(a), a.strides[0] * size_of(a.dtype)});
+  for (std::uint32_t k = carries; k < s.out.size(); ++k)
+    x.outputs.push_back({base_place(s.out[k]), x.body->results[k].bytes});
+  x.frame = work(x.body->frame_bytes);
+  plan_.steps.push_back({StepKind::Scan, static_cast<std::uint32_t>(plan_.scans.size())});
+  plan_.scans.push_back(std::move(x));
+}
+
+void Emitter::emit_reduce(const ItemSource& s, const Instr& in) {
+  const std::size_t n = s.in.size() / 2;
+  const Dims dims = t_.types.dims(flat_.body.type(in.operands[0]));
+  const Ints axes = t_.attrs.get_ints(in.attrs, Key::axes);
+  ReduceStep r;
+  r.body = target(t_.attrs.get_func(in.attrs, Key::body));
+  for (std::size_t k = 0; k < n; ++k)
+    r.operands.push_back({place(s.in[k]), place(s.in[n + k]), base_place(s.out[k]), {}, {}, size_of(s.in[k].dtype)});
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const bool is_reduced = std::ranges::find(axes, static_cast<std::int64_t>(d)) != axes.end();
+    (is_reduced ? r.reduced : r.kept).push_back(dims[d]);
+    for (std::size_t k = 0; k < n; ++k) {
+      auto& o = r.operands[k];
+      (is_reduced ? o.reduced_strides : o.kept_strides).push_back(s.in[k].strides[d] * o.size);
+    }
+  }
+  r.frame = work(r.body->frame_bytes);
+  r.temp = work(static_cast<std::int64_t>(8 * (dims.size() + n) + 32 * n));
+  plan_.steps.push_back({StepKind::Reduce, static_cast<std::uint32_t>(plan_.reduces.size())});
+  plan_.reduces.push_back(std::move(r));
+}
+
+}  // namespace tfvm

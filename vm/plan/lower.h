@@ -1,0 +1,49 @@
+#pragma once
+// First half of planning: a flat body becomes items (loop nests, and opaque steps) over bases, which fusion then
+// merges. Views cost nothing: they are accesses of their operand's base.
+
+#include <vector>
+
+#include "bytecode/status.h"
+#include "bytecode/tables.h"
+#include "jit/region/fuse.h"
+#include "vm/kernels/kernel.h"
+#include "vm/plan/flat.h"
+
+namespace tfvm {
+
+// A piece of memory: a parameter, a constant, a value that is written once (a slot of the frame, or a result's memory).
+struct Base {
+  enum class Kind : std::uint8_t { Param, Const, Slot, Result } kind = Kind::Slot;
+  std::uint32_t index = 0;  // of the parameter, the result; the ConstId
+  std::int64_t bytes = 0;
+};
+
+// What an item was before fusion. Of opaque items `in` holds the operands' accesses over their own dims; `out` the
+// bases that it writes, one per result.
+struct ItemSource {
+  Origin origin;
+  std::uint32_t instr = 0;
+  std::vector<Access> in;
+  std::vector<std::uint32_t> out;
+  Kernel kernel;
+};
+
+// A result that is a whole parameter needs no step.
+struct PassedParam {
+  std::uint32_t param, result;
+};
+
+struct Lowered {
+  std::vector<Base> bases;
+  std::vector<FuseItem> items;  // before fusion: one per source
+  std::vector<ItemSource> sources;
+  std::vector<PassedParam> passed;
+};
+
+Result<Lowered> lower(const Tables& t, const FlatBody& flat);
+
+// Row-major, wherever it begins.
+bool is_dense(const Access& a, Dims dims);
+
+}  // namespace tfvm

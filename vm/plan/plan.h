@@ -1,0 +1,65 @@
+#pragma once
+// A plan: one function, specialised and immutable, as a flat array of steps over memory whose places are fixed.
+//
+// A call of a plan has a frame: first a table of roots (the frame itself, the pool of constants, a pointer per
+// parameter, a pointer per result), then slots. Parameters and results are row-major. The frame of a called plan stands
+// in a slot of its caller's frame, so the outermost frame_bytes is all that a call needs, nested control flow included.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bytecode/ids.h"
+#include "vm/plan/flat.h"
+#include "vm/plan/steps.h"
+#include "vm/storage.h"
+
+namespace tfvm {
+
+enum class StepKind : std::uint8_t { Nest, Kernel, Call, While, Scan, Reduce, Assert, Print };
+
+struct Step {
+  StepKind kind;
+  std::uint32_t index;  // in the plan's array of that kind
+};
+
+// A result that is a whole parameter: copied at the end, unless the caller gave both the same memory.
+struct ResultCopy {
+  std::uint32_t param, result;
+  std::int64_t bytes;
+};
+
+struct Plan {
+  FunctionId function;
+  std::vector<ValueType> params, results;
+  std::vector<Step> steps;
+  std::vector<Origin> origins;  // of each step: its last instruction
+  std::vector<Place> places;
+  std::vector<NestStep> nests;
+  std::vector<KernelStep> kernels;
+  std::vector<CallStep> calls;
+  std::vector<WhileStep> whiles;
+  std::vector<ScanStep> scans;
+  std::vector<ReduceStep> reduces;
+  std::vector<AssertStep> asserts;
+  std::vector<PrintStep> prints;
+  std::vector<ResultCopy> result_copies;
+  StorageRef pool;  // constants
+  std::int64_t frame_bytes = 0;
+  std::uint32_t depth = 1;  // of nested calls and control flow
+  // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.
+  std::vector<std::uint32_t> param_last_read, result_write;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;  // (parameter, result) read and written by one step
+
+  std::uint32_t num_roots() const { return kFirstParam + static_cast<std::uint32_t>(params.size() + results.size()); }
+  std::uint32_t first_result() const { return kFirstParam + static_cast<std::uint32_t>(params.size()); }
+};
+
+// May parameter and result be given the same memory?
+bool may_share(const Plan& plan, std::uint32_t param, std::uint32_t result);
+
+// For dumps: one line per step with its places.
+std::string text(const Plan& plan);
+
+}  // namespace tfvm

@@ -1,0 +1,67 @@
+#include "vm/plan/planner.h"
+
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "vm/plan/emit.h"
+
+namespace tfvm {
+
+namespace {
+
+ValueType value_type(const Tables& t, TypeId id) {
+  const Type& type = t.types[id];
+  return {type.dtype, {type.dims.begin(), type.dims.end()}, t.types.bytes(id)};
+}
+
+// Of `order` (callees first), those that the root's plan or another needed one calls: inlined functions need no plan.
+std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& flats,
+                                            const std::vector<FunctionId>& order) {
+  std::unordered_set<FunctionId> needed{order.back()};
+  for (std::size_t k = order.size(); k-- > 0;) {
+    if (!needed.contains(order[k])) continue;
+    const Body& b = flats[order[k]].body;
+    for (std::uint32_t i = 0; i < b.num_instrs(); ++i)
+      for (FunctionId g : callees(t, b.ops[i], b.attrs[i])) needed.insert(g);
+  }
+  return needed;
+}
+
+}  // namespace
+
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const PlanOptions& options,
+                          const PlanLookup& lookup) {
+  if (flat.body.full) return Error(Code::Unsupported, "a plan is made of a function that writes: with functionalize");
+  auto plan = std::make_shared<Plan>();
+  plan->function = f;
+  Result<Lowered> lowered = lower(t, flat);
+  if (!lowered) return std::move(lowered).error();
+  for (TypeId type : flat.body.param_types()) plan->params.push_back(value_type(t, type));
+  for (ValueId v : flat.body.results) plan->results.push_back(value_type(t, flat.body.type(v)));
+  std::vector<std::uint8_t> live_out;
+  for (const Base& b : lowered->bases) live_out.push_back(b.kind == Base::Kind::Result);
+  std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
+  Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup);
+  if (Status s = emitter.run(); !s) return std::move(s).error();
+  if (plan->depth > options.max_depth)
+    return Error(Code::Limit, fmt::format("calls and control flow are nested {} deep", plan->depth));
+  return PlanRef(std::move(plan));
+}
+
+Result<PlanRef> PlanCache::get(const Tables& t, FunctionId f) {
+  if (const auto it = plans_.find(f); it != plans_.end()) return it->second;
+  Flattener flats(t, options_.inlining);
+  const std::vector<FunctionId> order = flats.add(f);
+  const auto needed = needed_plans(t, flats, order);
+  const PlanLookup lookup = [&](FunctionId g) { return plans_.at(g); };
+  for (FunctionId g : order) {
+    if (!needed.contains(g) || plans_.contains(g)) continue;
+    Result<PlanRef> plan = make_plan(t, flats[g], g, options_, lookup);
+    if (!plan) return std::move(plan).error().note("in " + t.debugs.function_name(g.debug, t.strings));
+    plans_.emplace(g, *std::move(plan));
+  }
+  return plans_.at(f);
+}
+
+}  // namespace tfvm

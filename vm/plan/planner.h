@@ -1,0 +1,38 @@
+#pragma once
+// Makes plans: flatten (inline small calls) -> lower (nests and opaque steps over bases) -> fuse -> emit (steps,
+// places).
+
+#include <unordered_map>
+
+#include "bytecode/status.h"
+#include "bytecode/tables.h"
+#include "jit/region/fuse.h"
+#include "vm/plan/plan.h"
+
+namespace tfvm {
+
+struct PlanOptions {
+  FuseOptions fuse;
+  InlineLimits inlining;
+  std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
+};
+
+// The plans of one VM. Not locked: who has the tables has the cache.
+class PlanCache {
+ public:
+  explicit PlanCache(PlanOptions options = {}) : options_(options) {}
+  // The plan of `f`; it and what it calls are made where they aren't there. Unsupported (with the line): an op without
+  // kernel. Type: a full function.
+  Result<PlanRef> get(const Tables& t, FunctionId f);
+  std::size_t size() const { return plans_.size(); }
+
+ private:
+  PlanOptions options_;
+  std::unordered_map<FunctionId, PlanRef> plans_;
+};
+
+// One plan of a flat body whose callees have plans.
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const PlanOptions& options,
+                          const std::function<PlanRef(FunctionId)>& lookup);
+
+}  // namespace tfvm
