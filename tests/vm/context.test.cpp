@@ -1,8 +1,8 @@
 #include "vm/context.h"
 
-#include <immintrin.h>
-
 #include <thread>
+
+#include <immintrin.h>
 
 #include "tests/vm/program.h"
 
@@ -107,7 +107,7 @@ TEST(Context, MemoryLimitIsAStatus) {
   p.context.budget()->set_limit(100'000);
   const FunctionId f = p.function({p.f32()}, [&](Builder& b, const auto& v) {
     const ValueId wide = b.emit(Op::broadcast_to, {v[0]}, {{Key::shape, Ints(Dimensions{100'000})}});
-    return std::vector{b.emit(Op::cumsum, {wide}, {{Key::axis, 0}})};
+    return std::vector{b.emit(Op::neg, {wide})};
   });
   const auto out = p.context.call(*p.plan(f), std::vector{*parse_tensor("1.0")});
   ASSERT_FALSE(out);

@@ -25,13 +25,15 @@ TEST(Control, CondRunsOneBranch) {
 
 TEST(Control, SwitchClampsItsIndex) {
   Program p;
-  const FunctionId branches[] = {unary(p, p.i64(), Op::neg), unary(p, p.i64(), Op::square), unary(p, p.i64(), Op::not_)};
+  const FunctionId branches[] = {unary(p, p.i64(), Op::neg), unary(p, p.i64(), Op::square),
+                                 unary(p, p.i64(), Op::not_)};
   const FunctionId f = p.function({p.i64(), p.i64()}, [&](Builder& b, const auto& v) {
     std::vector<AttrId> list;
     for (FunctionId g : branches) list.push_back(b.tables().attrs.of(g));
     return std::vector{b.emit(Op::switch_, {v[0], v[1]}, {{Key::branches, b.tables().attrs.list(list)}})};
   });
-  const std::pair<const char*, const char*> cases[] = {{"-7", "i64 -5"}, {"0", "i64 -5"}, {"1", "i64 25"}, {"9", "i64 -6"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"-7", "i64 -5"}, {"0", "i64 -5"}, {"1", "i64 25"}, {"9", "i64 -6"}};
   for (const auto& [i, want] : cases) EXPECT_EQ(p.run(f, {i, "5"}), (Texts{want}));
 }
 
@@ -45,7 +47,8 @@ FunctionId fibonacci(Program& p) {
   });
   return p.function({p.i64()}, [&](Builder& b, const auto& v) {
     const std::vector<ValueId> in{v[0], number(b, 0), number(b, 0), number(b, 1)};
-    return b.emit_all(Op::while_, in, b.tables().attrs.dict({{Key::cond, cond}, {Key::body, body}, {Key::cond_consts, 1}}));
+    return b.emit_all(Op::while_, in,
+                      b.tables().attrs.dict({{Key::cond, cond}, {Key::body, body}, {Key::cond_consts, 1}}));
   });
 }
 
@@ -65,12 +68,10 @@ FunctionId running(Program& p, std::int64_t length, bool reverse) {
     return std::vector{c, v[2], v[1]};
   });
   return p.function({p.i64(), p.i64(), p.i64(), p.i64({length})}, [&](Builder& b, const auto& v) {
-    return b.emit_all(Op::scan, v,
-                      b.tables().attrs.dict({{Key::body, body},
-                                             {Key::consts, 1},
-                                             {Key::carry, 2},
-                                             {Key::length, length},
-                                             {Key::reverse, reverse}}));
+    return b.emit_all(
+        Op::scan, v,
+        b.tables().attrs.dict(
+            {{Key::body, body}, {Key::consts, 1}, {Key::carry, 2}, {Key::length, length}, {Key::reverse, reverse}}));
   });
 }
 
@@ -103,7 +104,9 @@ TEST(Control, ScannedInputsAreViews) {
 
 TEST(Control, CarriesThatChangePlaces) {
   Program p;
-  const FunctionId body = p.function({p.i64(), p.i64()}, [](Builder&, const auto& v) { return std::vector{v[1], v[0]}; });
+  const FunctionId body = p.function({p.i64(), p.i64()}, [](Builder&, const auto& v) {
+    return std::vector{v[1], v[0]};
+  });
   for (const std::int64_t n : {0, 1, 2, 5}) {
     const FunctionId f = p.function({p.i64(), p.i64()}, [&](Builder& b, const auto& v) {
       return b.emit_all(Op::scan, v, b.tables().attrs.dict({{Key::body, body}, {Key::carry, 2}, {Key::length, n}}));
@@ -121,8 +124,8 @@ TEST(Control, UpdatesOfACarryInPlace) {
   });
   const FunctionId inner = p.function({p.i64({5}), p.i64()}, [&](Builder& b, const auto& v) {
     const ValueId i = b.emit(Op::iota, {}, {{Key::shape, Ints(Dimensions{5})}});
-    return std::vector{b.emit(Op::scan, {v[1], v[0], i},
-                              {{Key::body, body}, {Key::consts, 1}, {Key::carry, 1}, {Key::length, 5}})};
+    return std::vector{
+        b.emit(Op::scan, {v[1], v[0], i}, {{Key::body, body}, {Key::consts, 1}, {Key::carry, 1}, {Key::length, 5}})};
   });
   const FunctionId f = p.function({p.i64({5}), p.i64({3})}, [&](Builder& b, const auto& v) {
     return std::vector{v[0], b.emit(Op::scan, {v[0], v[1]}, {{Key::body, inner}, {Key::carry, 1}, {Key::length, 3}})};

@@ -1,8 +1,8 @@
 #include "vm/plan/memory.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace tfvm {
 namespace {

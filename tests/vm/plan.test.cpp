@@ -22,9 +22,8 @@ TEST(Plan, ElementwiseReduceAndCall) {
 
 TEST(Plan, SmallCallsAreInlinedAndFused) {
   Program p;
-  const FunctionId g = p.function({p.f32({4})}, [](Builder& b, const auto& v) {
-    return std::vector{b.emit(Op::sin, {v[0]})};
-  });
+  const FunctionId g =
+      p.function({p.f32({4})}, [](Builder& b, const auto& v) { return std::vector{b.emit(Op::sin, {v[0]})}; });
   const FunctionId f = p.function({p.f32({4})}, [&](Builder& b, const auto& v) {
     const ValueId x = b.emit(Op::call, {v[0]}, {{Key::callee, g}});
     return std::vector{b.emit(Op::mul, {x, v[0]})};
@@ -58,8 +57,7 @@ TEST(Plan, ReshapeOfATransposedValueCopies) {
     const ValueId r = b.emit(Op::reshape, {t}, {{Key::shape, Ints(Dimensions{6})}});
     return std::vector{r, b.emit(Op::add, {r, r})};
   });
-  EXPECT_EQ(p.run(f, {"[[1, 2, 3], [4, 5, 6]]"}),
-            (Texts{"i64[6] [1, 4, 2, 5, 3, 6]", "i64[6] [2, 8, 4, 10, 6, 12]"}));
+  EXPECT_EQ(p.run(f, {"[[1, 2, 3], [4, 5, 6]]"}), (Texts{"i64[6] [1, 4, 2, 5, 3, 6]", "i64[6] [2, 8, 4, 10, 6, 12]"}));
 }
 
 TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
@@ -80,7 +78,8 @@ TEST(Plan, NothingToDo) {
   const FunctionId f = p.function({p.f32({0, 3})}, [&](Builder& b, const auto& v) {
     const ValueId s = b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{0})}});
     const ValueId m = b.emit(Op::reduce_max, {v[0]}, {{Key::axes, Ints(Dimensions{0, 1})}});
-    return std::vector{b.emit(Op::neg, {v[0]}), s, m, b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{1})}})};
+    return std::vector{b.emit(Op::neg, {v[0]}), s, m,
+                       b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{1})}})};
   });
   EXPECT_EQ(p.run(f, {"f32[0,3] []"}), (Texts{"f32[0,3] []", "f32[3] [0, 0, 0]", "f32 -inf", "f32[0] []"}));
   const FunctionId none = p.function({}, [](Builder&, const auto&) { return std::vector<ValueId>{}; });

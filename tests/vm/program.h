@@ -1,11 +1,11 @@
 // Programs built by hand, and their runs, for the tests of plan and executor.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "bytecode/builder.h"
 #include "vm/context.h"

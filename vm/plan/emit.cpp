@@ -204,6 +204,7 @@ bool Emitter::updates_in_place(const FuseItem& item, std::uint32_t from, std::ui
 void Emitter::find_sharing() {
   plan_.param_last_read.assign(plan_.params.size(), 0);
   plan_.result_write.assign(plan_.results.size(), 0);
+  for (const PassedParam& p : low_.passed) last_read_[p.param] = kNoIndex;  // the first bases are the parameters
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
     const Base& base = low_.bases[b];
     if (base.kind == Base::Kind::Param) plan_.param_last_read[base.index] = last_read_[b];
@@ -217,7 +218,6 @@ void Emitter::find_sharing() {
         plan_.in_place.emplace_back(p.index, base.index);
     });
   }
-  for (const PassedParam& p : low_.passed) plan_.param_last_read[p.param] = kNoIndex;
 }
 
 Status Emitter::run() {

@@ -11,8 +11,8 @@ class Dump {
   explicit Dump(const Plan& p) : p_(p) {}
 
   std::string run() {
-    out_ = fmt::format("frame {} bytes, constants {} bytes, depth {}\n", p_.frame_bytes,
-                       p_.pool ? p_.pool->bytes() : 0, p_.depth);
+    out_ = fmt::format("frame {} bytes, constants {} bytes, depth {}\n", p_.frame_bytes, p_.pool ? p_.pool->bytes() : 0,
+                       p_.depth);
     for (std::size_t i = 0; i < p_.steps.size(); ++i) {
       out_ += fmt::format("{:4} ", i);
       step(p_.steps[i]);
@@ -51,7 +51,8 @@ class Dump {
         return;
       case StepKind::Call: {
         const CallStep& c = p_.calls[s.index];
-        out_ += c.targets.size() == 1 ? std::string("call") : fmt::format("choose by {} of {}", place(c.selector), c.targets.size());
+        out_ += c.targets.size() == 1 ? std::string("call")
+                                      : fmt::format("choose by {} of {}", place(c.selector), c.targets.size());
         out_ += fmt::format(" ({}) -> {}; frame {}", list(c.args), list(c.results), place(c.frame));
         return;
       }
