@@ -7,6 +7,7 @@
 #include "jit/math/array.h"
 #include "jit/math/atan.h"
 #include "jit/math/basic.h"
+#include "jit/math/digamma.h"
 #include "jit/math/erf.h"
 #include "jit/math/exp.h"
 #include "jit/math/gamma.h"
@@ -31,7 +32,7 @@ inline typename B::F apply(B b, Fn fn, const typename B::Scalar* x, const typena
 /// The last n < lanes elements, through copies filled up with their first element (a filler that costs no rare path
 /// more).
 template <int Arity, class T, int N, class Fn>
-[[gnu::noinline]] void array_tail(Fn fn, const T* x, const T* y, const T* z, T* out, std::size_t n) {
+[[gnu::noinline, gnu::flatten]] void array_tail(Fn fn, const T* x, const T* y, const T* z, T* out, std::size_t n) {
   using B = Native<T, N>;
   T copies[3][N];
   const T* operands[3] = {x, y, z};
@@ -44,8 +45,9 @@ template <int Arity, class T, int N, class Fn>
   std::copy_n(results, n, out);
 }
 
+/// Flattened, for the functions of a few hundred operations are beyond what the compiler inlines by itself.
 template <int Arity, class T, class Fn>
-void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
+[[gnu::flatten]] void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
   constexpr int lanes = 32 / sizeof(T);
   using One = Native<T, 1>;
   using Many = Native<T, lanes>;

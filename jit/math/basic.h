@@ -106,7 +106,7 @@ typename B::F rem(B b, typename B::F x, typename B::F y) {
   const auto usual = b.select(rest < T(0), rest + c, rest);
   // c may be so small that a / c overflows, or a denormal so that a / c is far from exact: both have large quotients.
   const auto long_way = (quotient >= exact) & (a < kInf<T>)&(c > T(0));
-  const auto result = b.rare(long_way, usual, [&] { return b.each(&remainder_by_steps<T>, a, c); });
+  const auto result = b.rare(long_way, usual, [=] { return b.each(&remainder_by_steps<T>, a, c); });
   const auto limits = b.select((a < kInf<T>)&(c == kInf<T>), a, result);
   const auto valid = (a < kInf<T>)&(c > T(0));
   return b.select(x != x, x, b.select(y != y, y, b.select(valid, flip(b, limits, sign_of(b, x)), kNaN<T>)));

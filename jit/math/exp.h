@@ -118,17 +118,13 @@ typename B::F logistic(B b, typename B::F x) {
   using F = typename B::F;
   const auto a = -abs(b, x);
   const auto below = x < T(0);
-  if constexpr (sizeof(T) == 4) {
-    const auto small = exp(b, a);
-    return b.select(below, small, T(1)) / (T(1) + small);
-  } else {
-    const auto e = exp_pair(b, Pair<B>{bounded(b, a, ExpFormat<T>::least, T(0)), T(0)});
-    const Pair<B> small{scale(b, e.value.hi, e.k), scale(b, e.value.lo, e.k)};
-    const auto sum = fast_two_sum(b, F(T(1)), small.hi);
-    const Pair<B> over{b.select(below, small.hi, T(1)), b.select(below, small.lo, T(0))};
-    const auto quotient = divide(b, over, Pair<B>{sum.hi, sum.lo + small.lo});
-    return quotient.hi + quotient.lo;
-  }
+  const auto e = exp_pair(b, Pair<B>{bounded(b, a, ExpFormat<T>::least, T(0)), T(0)});
+  // f32 is accurate enough without the exponential's low part.
+  const Pair<B> small{scale(b, e.value.hi, e.k), sizeof(T) == 4 ? F(T(0)) : scale(b, e.value.lo, e.k)};
+  const auto sum = fast_two_sum(b, F(T(1)), small.hi);
+  const Pair<B> over{b.select(below, small.hi, T(1)), b.select(below, small.lo, T(0))};
+  const auto quotient = divide(b, over, Pair<B>{sum.hi, sum.lo + small.lo});
+  return quotient.hi + quotient.lo;
 }
 
 }  // namespace tfvm::math

@@ -33,7 +33,6 @@ typename B::F tanh(B b, typename B::F x) {
   const auto e = expm1_scaled(b, T(2) * b.select(a > saturated, saturated, a));
   const auto factor = power_of_two(b, e.k);
   const auto t = e.value.hi * factor;
-  if constexpr (sizeof(T) == 4) return flip(b, t / (t + T(2)), sign_of(b, x));
   const auto t_low = e.value.lo * factor;
   const auto under = two_sum(b, typename B::F(T(2)), t);
   const auto quotient = divide(b, Pair<B>{t, t_low}, Pair<B>{under.hi, under.lo + t_low});

@@ -95,7 +95,11 @@ struct Native {
   static F rare(M m, F usual, Fn fn) {
     constexpr int counted = (1 << N) - 1;
     if (__builtin_expect((reg::signs(VF(m.v)) & counted) == 0, 1)) return usual;
-    return select(m, fn(), usual);
+    return select(m, out_of_line(fn), usual);
+  }
+  template <class Fn>
+  [[gnu::noinline, gnu::cold]] static F out_of_line(Fn fn) {
+    return fn();
   }
 
   /// fn(T, T) -> T of each lane: what an emitter makes a helper call.
