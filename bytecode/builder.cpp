@@ -18,6 +18,25 @@ bool is_numbered(const Tables& t, Op op, AttrId attrs) {
   return op != Op::optimization_barrier && op != Op::clone && op != Op::name && is_pure(t, op, attrs);
 }
 
+// A copy of a short list, without an allocation up to four entries.
+template <class T>
+class Kept {
+ public:
+  explicit Kept(const std::vector<T>& v) : n_(v.size()) {
+    if (n_ > 4)
+      long_ = v;
+    else
+      std::copy(v.begin(), v.end(), short_);
+  }
+  std::span<const T> span() const { return {n_ > 4 ? long_.data() : short_, n_}; }
+  void restore(std::vector<T>& v) const { v.assign(span().begin(), span().end()); }
+
+ private:
+  std::size_t n_;
+  T short_[4];
+  std::vector<T> long_;
+};
+
 }  // namespace
 
 Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name) : t_(tables), options_(options) {
@@ -157,23 +176,32 @@ bool Builder::prepare(Op op, std::span<const ValueId> operands, AttrId& attrs) {
 }
 
 void Builder::grow_numbering() {
-  numbering_.assign(std::max<std::size_t>(64, numbering_.size() * 2), 0);
-  for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
-    if (!is_numbered(t_, body_.ops[i], body_.attrs[i])) continue;
-    const Instr in = body_.instr(i);
-    if (std::uint32_t* slot = find_number(in.op, in.attrs, in.operands); *slot == 0) *slot = i + 1;
+  std::vector<std::uint64_t> old(std::max<std::size_t>(64, numbering_.size() * 2), 0);
+  old.swap(numbering_);
+  const std::size_t mask = numbering_.size() - 1;
+  for (std::uint64_t entry : old) {
+    if (entry == 0) continue;
+    std::size_t at = (entry >> 32) & mask;
+    while (numbering_[at] != 0) at = (at + 1) & mask;
+    numbering_[at] = entry;
   }
 }
 
-// The slot of an equal instruction, or the free slot where it would stand.
-std::uint32_t* Builder::find_number(Op op, AttrId attrs, std::span<const ValueId> operands) {
+// The entry of an equal instruction, or a free one with the hash bits filled in.
+std::uint64_t* Builder::find_number(Op op, AttrId attrs, std::span<const ValueId> operands) {
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(op), index(attrs));
   for (ValueId v : operands) h = hash_mix(h, index(v));
+  const std::uint64_t bits = h & 0xffffffffu;
   const std::size_t mask = numbering_.size() - 1;
-  for (std::size_t at = h & mask;; at = (at + 1) & mask) {
-    if (numbering_[at] == 0) return &numbering_[at];
-    const Instr in = body_.instr(numbering_[at] - 1);
-    if (in.op == op && in.attrs == attrs && std::ranges::equal(in.operands, operands)) return &numbering_[at];
+  for (std::size_t at = bits & mask;; at = (at + 1) & mask) {
+    std::uint64_t& entry = numbering_[at];
+    if (entry == 0) {
+      entry = bits << 32;
+      return &entry;
+    }
+    if (entry >> 32 != bits) continue;
+    const Instr in = body_.instr(static_cast<std::uint32_t>(entry) - 1);
+    if (in.op == op && in.attrs == attrs && std::ranges::equal(in.operands, operands)) return &entry;
   }
 }
 
@@ -181,9 +209,10 @@ ValueId Builder::append(Op op, AttrId attrs) {
   const std::uint32_t i = body_.num_instrs();
   if (options_.simplify && is_numbered(t_, op, attrs)) {
     if (2 * (numbered_ + 1) > numbering_.size()) grow_numbering();
-    std::uint32_t* slot = find_number(op, attrs, operands_);
-    if (*slot != 0) return body_.instr(*slot - 1).first_result;
-    *slot = i + 1;
+    std::uint64_t* entry = find_number(op, attrs, operands_);
+    if (static_cast<std::uint32_t>(*entry) != 0)
+      return body_.instr(static_cast<std::uint32_t>(*entry) - 1).first_result;
+    *entry |= i + 1;
     ++numbered_;
   }
   const auto first = static_cast<ValueId>(body_.types.size());
@@ -222,15 +251,19 @@ ValueId Builder::fold(Op op, AttrId attrs) {
 
 ValueId Builder::emit(Op op, std::span<const ValueId> operands, AttrId attrs) {
   if (!prepare(op, operands, attrs)) return kNoValue;
-  if (options_.simplify) {
+  if (options_.simplify && op != Op::constant) {
     // Both may append on their own and so use the scratch: they work on copies.
-    const std::vector<ValueId> kept = operands_;
-    const std::vector<TypeId> types = types_;
-    ValueId v = simplify(*this, op, kept, attrs, types);
-    if (v == kNoValue) v = fold(op, attrs);
+    const Kept<ValueId> kept(operands_);
+    const Kept<TypeId> types(types_);
+    ValueId v = simplify(*this, op, kept.span(), attrs, types.span());
+    if (v == kNoValue && !failed_) {
+      kept.restore(operands_);
+      types.restore(types_);
+      v = fold(op, attrs);
+    }
     if (v != kNoValue || failed_) return v;
-    operands_ = kept;
-    types_ = types;
+    kept.restore(operands_);
+    types.restore(types_);
   }
   return append(op, attrs);
 }

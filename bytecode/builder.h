@@ -91,14 +91,14 @@ class Builder {
   std::vector<InstrId> def_;       // per value: the instruction that makes it
   std::vector<ValueId> operands_;  // scratch of the instruction being appended
   std::vector<TypeId> types_, operand_types_;
-  std::vector<std::uint32_t> numbering_;  // open addressing: instruction + 1; size a power of two
+  std::vector<std::uint64_t> numbering_;  // open addressing: hash bits << 32 | instruction + 1; size a power of two
   std::uint32_t numbered_ = 0;
   InstrId origin_ = kNone<InstrId>;
   Loc loc_;
   bool failed_ = false;
   Error error_{Code::Ok, {}};
 
-  std::uint32_t* find_number(Op op, AttrId attrs, std::span<const ValueId> operands);
+  std::uint64_t* find_number(Op op, AttrId attrs, std::span<const ValueId> operands);
   void grow_numbering();
   friend ValueId simplify(Builder&, Op, std::span<const ValueId>, AttrId, std::span<const TypeId>);
 };

@@ -18,8 +18,8 @@ std::uint64_t hash_span(std::span<const T> s, std::uint64_t seed = 0) {
 }
 
 inline std::uint64_t hash_mix(std::uint64_t h, std::uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  return h * 0xff51afd7ed558ccdull;
+  h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+  return h ^ h >> 32;  // tables index by the low bits
 }
 
 }  // namespace tfvm
