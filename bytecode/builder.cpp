@@ -48,7 +48,7 @@ Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name) 
 Builder::Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass)
     : Builder(tables, options) {
   debug_.parent = parent.debug;
-  debug_.pass = t_.strings.intern(pass);
+  if (!pass.empty()) debug_.pass = t_.strings.intern(pass);
 }
 
 ValueId Builder::fail(Code code, std::string message) {

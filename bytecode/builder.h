@@ -25,12 +25,14 @@ struct BuilderOptions {
 class Builder {
  public:
   Builder(Tables& tables, BuilderOptions options, std::string_view name = {});
-  // A pass from `parent`: instructions and values point back into it (set_origin, name_from).
+  // A pass from `parent`: instructions and values point back into it (set_origin, name_from). An empty `pass` does not
+  // show in the function's name.
   Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass);
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
   Tables& tables() { return t_; }
+  const Tables& tables() const { return t_; }
   const BuilderOptions& options() const { return options_; }
 
   ValueId param(TypeId type, bool mut = false);

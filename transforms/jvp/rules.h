@@ -1,0 +1,70 @@
+#pragma once
+// What the jvp rules see. A rule gets one instruction with mapped operands and their tangents, and gives the tangents of
+// its results; kNoValue is a symbolic zero.
+
+#include "bytecode/rewriter.h"
+#include "transforms/functions.h"
+#include "transforms/jvp/jvp.h"
+
+namespace tfvm {
+
+struct JvpCtx {
+  TransformEnv& env;
+  Builder& b;
+  JvpMode mode;
+  const Instr& in;                // of the source: attributes
+  std::span<const ValueId> x;     // operands, in the new function
+  std::span<const ValueId> t;     // their tangents
+  std::vector<ValueId>& y;        // results; set before the rule runs, except for rules of control flow
+  std::vector<ValueId>& dy;       // tangents of results: the rule's work
+  std::map<std::pair<std::uint32_t, TypeId>, FunctionId>& text;  // instantiated text rules of this function
+
+  Tables& tables() const { return b.tables(); }
+  const AttrTable& attrs() const { return b.tables().attrs; }
+  FunctionId func(Key k) const { return attrs()[attrs().get(in.attrs, k)].func; }
+  bool active(std::size_t k) const { return t[k] != kNoValue; }
+  Mask active() const;
+  // The tangent of operand k, zeros where it is symbolic.
+  ValueId tangent(std::size_t k) { return active(k) || b.failed() ? t[k] : b.zeros(b.type(x[k])); }
+  // a + b, either of which may be symbolic.
+  ValueId add(ValueId a, ValueId c);
+};
+
+enum class JvpKind : std::uint8_t {
+  Missing,
+  Zero,    // results have no tangent, or a zero one
+  Linear,  // jointly linear in the operands of `linear`: the same op on tangents
+  Text,    // stdlib/derivatives.tfa, one function per operand
+  Rule,    // `rule`, after the op itself
+  Whole,   // `rule` appends the op too
+};
+
+struct JvpEntry {
+  JvpKind kind = JvpKind::Missing;
+  std::uint32_t linear = 0;  // bit k: operand k; operands beyond 31 count as 31
+  void (*rule)(JvpCtx&) = nullptr;
+};
+
+JvpEntry jvp_entry(Op op);
+
+// Rules, by family. Named after what they differentiate.
+void jvp_text(JvpCtx&);
+void jvp_linear(JvpCtx&, std::uint32_t linear);
+void jvp_same(JvpCtx&);  // every operand on its own: clone, name, print
+void jvp_barrier(JvpCtx&);
+void jvp_take(JvpCtx&);  // take, take_along: 0 where mode "fill" fills
+void jvp_scatter_along(JvpCtx&);
+void jvp_dot_general(JvpCtx&);
+void jvp_reduce_extremum(JvpCtx&);
+void jvp_reduce_prod(JvpCtx&);
+void jvp_reduce_fn(JvpCtx&);
+void jvp_cumprod(JvpCtx&);
+void jvp_cumextremum(JvpCtx&);
+void jvp_cumlogsumexp(JvpCtx&);
+void jvp_call(JvpCtx&);
+void jvp_cond(JvpCtx&);
+void jvp_switch(JvpCtx&);
+void jvp_while(JvpCtx&);
+void jvp_scan(JvpCtx&);
+
+}  // namespace tfvm

@@ -1,0 +1,204 @@
+// call, cond and switch.
+#include <algorithm>
+
+#include "transforms/split/rules.h"
+
+namespace tfvm {
+
+namespace {
+
+bool has_own_rule(SplitCtx& c) {
+  const AttrTable& at = c.tables().attrs;
+  return at.has(c.in.attrs, Key::jvp) || at.has(c.in.attrs, Key::fwd) || at.has(c.in.attrs, Key::bwd) ||
+         at.has(c.in.attrs, Key::derivative);
+}
+
+// Known results of a call of the known part; what it makes beyond them comes back.
+std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<const ValueId> operands,
+                                const Mask& unknown) {
+  const std::vector<ValueId> results = c.b.emit_all(op, operands, attrs);
+  if (c.b.failed()) return {};
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < unknown.size(); ++k)
+    if (!unknown[k]) c.set(k, results[at++]);
+  return {results.begin() + static_cast<std::ptrdiff_t>(at), results.end()};
+}
+
+// checkpoint: nothing is saved but the operands; the linear part is the whole function, for its unknown results.
+void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s) {
+  AttrTable& at = c.tables().attrs;
+  std::vector<std::uint32_t> known_results(count(s.unknown) < s.unknown.size() ? s.unknown.size() - count(s.unknown) : 0);
+  for (std::uint32_t k = 0; k < known_results.size(); ++k) known_results[k] = k;
+  const std::vector<std::uint32_t> known_params = positions(c.unknown(), false);
+  std::vector<std::uint32_t> same(known_params.size()), all(c.in.operands.size());
+  for (std::uint32_t k = 0; k < same.size(); ++k) same[k] = k;
+  for (std::uint32_t k = 0; k < all.size(); ++k) all[k] = k;
+  const Result<FunctionId> primal = rearrange(c.env, s.known, same, known_results);
+  const Result<FunctionId> rest = rearrange(c.env, callee, all, positions(s.unknown));
+  if (!primal || !rest) return forward(c.b, !primal ? primal.error() : rest.error());
+  std::vector<ValueId> operands;
+  std::vector<SplitRef> refs;
+  for (std::size_t k = 0; k < c.in.operands.size(); ++k) {
+    refs.push_back(c.ref(k));
+    if (!c.unknown(k)) operands.push_back(c.known(k));
+  }
+  emit_known(c, Op::call, at.with(c.in.attrs, Key::callee, at.of(*primal)), operands, s.unknown);
+  c.step(Op::call, at.with(c.in.attrs, Key::callee, at.of(*rest)), refs, s.unknown);
+}
+
+// Residuals of several branches in one list of slots: one per type and as many as the branch with the most needs.
+struct Slots {
+  std::vector<TypeId> types;
+
+  // The slots for residuals of these types, each used once.
+  std::vector<std::size_t> place(std::span<const TypeId> residuals) {
+    std::vector<std::size_t> at;
+    for (TypeId t : residuals) {
+      std::size_t k = 0;
+      while (k < types.size() && (types[k] != t || std::ranges::find(at, k) != at.end())) ++k;
+      if (k == types.size()) types.push_back(t);
+      at.push_back(k);
+    }
+    return at;
+  }
+};
+
+struct Branch {
+  Split split;
+  std::vector<std::size_t> slots;  // of the residuals that it makes
+};
+
+// The known part of a branch, with its residuals in their slots.
+Result<FunctionId> known_branch(SplitCtx& c, const Branch& branch, const Slots& slots) {
+  const FunctionId f = branch.split.known;
+  const Body& body = c.tables().bodies[f.body];
+  Builder b(c.tables(), c.env.options, f, "");
+  std::vector<ValueId> args;
+  for (TypeId t : body.param_types()) args.push_back(b.param(t));
+  const std::vector<ValueId> all = inline_kin(b, f, args, Kin::Parent);
+  const std::size_t n = all.size() - branch.slots.size();
+  std::vector<ValueId> results(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n));
+  for (std::size_t s = 0; s < slots.types.size(); ++s) {
+    const auto at = std::ranges::find(branch.slots, s) - branch.slots.begin();
+    const bool own = static_cast<std::size_t>(at) < branch.slots.size();
+    results.push_back(own ? all[n + static_cast<std::size_t>(at)] : b.zeros(slots.types[s]));
+  }
+  return b.seal(results);
+}
+
+// The linear part of a branch as (passed parameters…, slots…, unknown parameters…).
+Result<FunctionId> linear_branch(SplitCtx& c, const Branch& branch, const Slots& slots,
+                                 std::span<const std::int64_t> passed, std::span<const TypeId> known_types) {
+  const FunctionId f = branch.split.linear;
+  const Body& body = c.tables().bodies[f.body];
+  Builder b(c.tables(), c.env.options, f, "");
+  std::vector<ValueId> passed_values, slot_values, args;
+  for (std::int64_t p : passed) passed_values.push_back(b.param(known_types[static_cast<std::size_t>(p)]));
+  for (TypeId t : slots.types) slot_values.push_back(b.param(t));
+  std::size_t made = 0;
+  for (std::int64_t r : branch.split.residuals) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(passed, r) - passed.begin());
+    args.push_back(r >= 0 ? passed_values[at] : slot_values[branch.slots[made++]]);
+  }
+  for (std::size_t k = args.size(); k < body.num_params; ++k) args.push_back(b.param(body.types[k]));
+  return b.seal(inline_kin(b, f, args, Kin::Parent));
+}
+
+AttrId branch_attrs(SplitCtx& c, std::span<const FunctionId> f) {
+  AttrTable& at = c.tables().attrs;
+  if (c.in.op == Op::cond) return at.dict({{Key::then, f[0]}, {Key::else_, f[1]}});
+  std::vector<AttrId> items;
+  for (FunctionId g : f) items.push_back(at.of(g));
+  return at.dict({{Key::branches, at.list(items)}});
+}
+
+std::vector<FunctionId> branch_functions(SplitCtx& c) {
+  const AttrTable& at = c.tables().attrs;
+  if (c.in.op == Op::cond) return {c.func(Key::then), c.func(Key::else_)};
+  std::vector<FunctionId> out;
+  for (AttrId a : at[at.get(c.in.attrs, Key::branches)].items) out.push_back(at[a].func);
+  return out;
+}
+
+// All branches split for the union of their unknown results.
+bool split_all(SplitCtx& c, std::span<const FunctionId> functions, const Mask& in, Mask& out,
+               std::vector<Branch>& branches) {
+  for (int round = 0; round < 2; ++round) {
+    branches.clear();
+    for (FunctionId f : functions) {
+      const Result<Split> s = split(c.env, f, in, out);
+      if (!s) return forward(c.b, s.error()), false;
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] = out[k] || s->unknown[k];
+      branches.push_back({*s, {}});
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void split_call(SplitCtx& c) {
+  if (has_own_rule(c)) return c.keep_whole();
+  AttrTable& at = c.tables().attrs;
+  const FunctionId callee = c.func(Key::callee);
+  const Result<Split> s = split(c.env, callee, c.unknown());
+  if (!s) return forward(c.b, s.error());
+  if (at.has(c.in.attrs, Key::policy)) return split_checkpoint(c, callee, *s);
+  std::vector<ValueId> operands;
+  for (std::size_t k = 0; k < c.in.operands.size(); ++k)
+    if (!c.unknown(k)) operands.push_back(c.known(k));
+  const std::vector<ValueId> made =
+      emit_known(c, Op::call, at.with(c.in.attrs, Key::callee, at.of(s->known)), operands, s->unknown);
+  std::vector<SplitRef> refs;
+  std::size_t next = 0;
+  for (std::int64_t r : s->residuals) {
+    if (c.b.failed()) return;
+    refs.push_back({true, r >= 0 ? operands[static_cast<std::size_t>(r)] : made[next++]});
+  }
+  for (std::size_t k = 0; k < c.in.operands.size(); ++k)
+    if (c.unknown(k)) refs.push_back(c.ref(k));
+  c.step(Op::call, at.with(c.in.attrs, Key::callee, at.of(s->linear)), refs, s->unknown);
+}
+
+void split_branches(SplitCtx& c) {
+  if (c.unknown(0)) return c.keep_whole();
+  const std::vector<FunctionId> functions = branch_functions(c);
+  const Mask in = slice(c.unknown(), 1, c.in.operands.size() - 1);
+  Mask out(c.in.num_results, 0);
+  std::vector<Branch> branches;
+  if (!split_all(c, functions, in, out, branches)) return;
+  std::vector<ValueId> args{c.known(0)};
+  std::vector<TypeId> known_types;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    if (in[k]) continue;
+    args.push_back(c.known(k + 1));
+    known_types.push_back(c.b.type(args.back()));
+  }
+  Slots slots;
+  std::vector<std::int64_t> passed;
+  for (Branch& branch : branches) {
+    const std::vector<TypeId> types = c.tables().bodies[branch.split.known.body].result_types();
+    const auto made = static_cast<std::size_t>(std::ranges::count(branch.split.residuals, -1));
+    branch.slots = slots.place(std::span(types).last(made));
+    for (std::int64_t r : branch.split.residuals)
+      if (r >= 0 && std::ranges::find(passed, r) == passed.end()) passed.push_back(r);
+  }
+  std::vector<FunctionId> known, linear;
+  for (const Branch& branch : branches) {
+    const Result<FunctionId> k = known_branch(c, branch, slots);
+    const Result<FunctionId> l = linear_branch(c, branch, slots, passed, known_types);
+    if (!k || !l) return forward(c.b, !k ? k.error() : l.error());
+    known.push_back(*k);
+    linear.push_back(*l);
+  }
+  const std::vector<ValueId> made = emit_known(c, c.in.op, branch_attrs(c, known), args, out);
+  if (c.b.failed()) return;
+  std::vector<SplitRef> refs{{true, args[0]}};
+  for (std::int64_t p : passed) refs.push_back({true, args[static_cast<std::size_t>(p) + 1]});
+  for (ValueId v : made) refs.push_back({true, v});
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (in[k]) refs.push_back(c.ref(k + 1));
+  c.step(c.in.op, branch_attrs(c, linear), refs, out);
+}
+
+}  // namespace tfvm

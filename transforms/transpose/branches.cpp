@@ -1,0 +1,118 @@
+// call, cond and switch.
+#include "transforms/split/split.h"
+#include "transforms/transpose/rules.h"
+
+namespace tfvm {
+
+namespace {
+
+// A call that only its @bwd can transpose: (residuals…, tangents…) -> tangents; @bwd takes (residuals…, cotangents…).
+void by_own_rule(TransposeCtx& c, FunctionId bwd) {
+  const std::vector<TypeId> results = c.tables().bodies[bwd.body].result_types();
+  const std::size_t first = c.in.operands.size() - results.size();
+  std::vector<ValueId> operands;
+  for (std::size_t k = 0; k < first; ++k) operands.push_back(c.known(k));
+  for (std::uint32_t k = 0; k < c.in.num_results && !c.b.failed(); ++k)
+    operands.push_back(c.ct(k) != kNoValue ? c.ct(k) : c.b.zeros(c.body.type(c.in.result(k))));
+  const std::vector<ValueId> cts =
+      c.b.emit_all(Op::call, operands, c.tables().attrs.dict({{Key::callee, bwd}}));
+  for (std::size_t k = 0; k < cts.size(); ++k) c.add(first + k, cts[k]);
+}
+
+// A callee with a part that is not linear (a checkpoint, or a function with an own rule): its known part runs again
+// here. The barrier ties that to the first cotangent, else it could be merged with the forward pass.
+Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& linear, const Mask& cts) {
+  const Result<Split> s = split(c.env, callee, linear);
+  if (!s) return s.error();
+  const Body& body = c.tables().bodies[callee.body];
+  Builder b(c.tables(), c.env.options, callee, "recompute");
+  std::vector<ValueId> args, known, ct(body.results.size(), kNoValue);
+  for (std::uint32_t k = 0; k < body.num_params; ++k)
+    if (!linear[k]) args.push_back(b.param(body.types[k]));
+  const std::size_t n = args.size();
+  for (std::size_t k = 0; k < ct.size(); ++k)
+    if (cts[k]) args.push_back(b.param(body.type(body.results[k])));
+  const std::vector<ValueId> held = b.emit_all(Op::optimization_barrier, args, c.attrs().empty());
+  if (b.failed()) return b.error();
+  known.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n));
+  for (std::size_t k = 0, at = n; k < ct.size(); ++k)
+    if (cts[k]) ct[k] = held[at++];
+  const std::vector<ValueId> first = inline_kin(b, s->known, known, Kin::Sibling);
+  std::vector<ValueId> residuals, ct_linear;
+  std::size_t made = ct.size() - count(s->unknown);
+  for (std::int64_t r : s->residuals)
+    residuals.push_back(b.failed() ? kNoValue : r >= 0 ? known[static_cast<std::size_t>(r)] : first[made++]);
+  for (std::size_t k = 0; k < ct.size(); ++k)
+    if (s->unknown[k]) ct_linear.push_back(ct[k]);
+  Mask mask(residuals.size(), 0);
+  mask.resize(residuals.size() + count(linear), 1);
+  const std::vector<ValueId> out = transpose_into(c.env, b, s->linear, mask, residuals, ct_linear, Kin::Sibling);
+  Transposed t;
+  std::vector<ValueId> results;
+  for (ValueId v : out) {
+    t.in.push_back(v != kNoValue);
+    if (v != kNoValue) results.push_back(v);
+  }
+  const Result<FunctionId> f = b.seal(results);
+  if (!f) return f.error();
+  t.f = *f;
+  return t;
+}
+
+std::vector<FunctionId> branch_functions(TransposeCtx& c) {
+  const AttrTable& at = c.attrs();
+  if (c.in.op == Op::cond) return {c.func(Key::then), c.func(Key::else_)};
+  std::vector<FunctionId> out;
+  for (AttrId a : at[at.get(c.in.attrs, Key::branches)].items) out.push_back(at[a].func);
+  return out;
+}
+
+AttrId branch_attrs(TransposeCtx& c, std::span<const FunctionId> f) {
+  AttrTable& at = c.tables().attrs;
+  if (c.in.op == Op::cond) return at.dict({{Key::then, f[0]}, {Key::else_, f[1]}});
+  std::vector<AttrId> items;
+  for (FunctionId g : f) items.push_back(at.of(g));
+  return at.dict({{Key::branches, at.list(items)}});
+}
+
+}  // namespace
+
+void transpose_call(TransposeCtx& c) {
+  AttrTable& at = c.tables().attrs;
+  if (const FunctionId bwd = c.func(Key::bwd); bwd && !c.func(Key::fwd)) return by_own_rule(c, bwd);
+  const FunctionId callee = c.func(Key::callee);
+  const bool whole = at.has(c.in.attrs, Key::policy) || at.has(c.in.attrs, Key::jvp) ||
+                     at.has(c.in.attrs, Key::derivative) || at.has(c.in.attrs, Key::fwd);
+  const Mask linear = c.linear_operands(), cts = c.ct_mask();
+  const Result<Transposed> t = whole ? recompute(c, callee, linear, cts) : transpose(c.env, callee, linear, cts);
+  if (!t) return forward(c.b, t.error());
+  std::vector<ValueId> operands = c.known_operands();
+  const std::vector<ValueId> active = c.active_cts();
+  operands.insert(operands.end(), active.begin(), active.end());
+  const AttrId attrs = at.with(at.dict({{Key::callee, t->f}}), Key::policy, at.get(c.in.attrs, Key::policy));
+  c.add_all(0, c.b.emit_all(Op::call, operands, attrs), t->in);
+}
+
+void transpose_branches(TransposeCtx& c) {
+  if (c.is_linear(0)) return c.refuse();
+  const Mask all = c.linear_operands(), cts = c.ct_mask();
+  const Mask linear = slice(all, 1, all.size() - 1);
+  Mask in(count(linear), 0);
+  std::vector<FunctionId> done;
+  for (int round = 0; round < 2; ++round) {
+    done.clear();
+    for (FunctionId f : branch_functions(c)) {
+      const Result<Transposed> t = transpose(c.env, f, linear, cts, in);
+      if (!t) return forward(c.b, t.error());
+      in = t->in;
+      done.push_back(t->f);
+    }
+  }
+  std::vector<ValueId> operands{c.known(0)};
+  const std::vector<ValueId> known = c.known_operands(1), active = c.active_cts();
+  operands.insert(operands.end(), known.begin(), known.end());
+  operands.insert(operands.end(), active.begin(), active.end());
+  c.add_all(1, c.b.emit_all(c.in.op, operands, branch_attrs(c, done)), in);
+}
+
+}  // namespace tfvm

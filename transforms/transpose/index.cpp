@@ -1,0 +1,114 @@
+// Lookups become sums into zeros, updates become lookups.
+#include "transforms/index_places.h"
+#include "transforms/transpose/rules.h"
+
+namespace tfvm {
+
+namespace {
+
+AttrId along_attrs(TransposeCtx& c, std::string_view combine) {
+  AttrTable& at = c.tables().attrs;
+  return at.dict({{Key::axis, at.get_int(c.in.attrs, Key::axis)},
+                  {Key::combine, combine},
+                  {Key::mode, at.get_str(c.in.attrs, Key::mode)}});
+}
+
+// idx with the dims of `like`.
+ValueId broadcast_places(Builder& b, ValueId idx, Dims like) {
+  return b.emit(Op::broadcast_to, {idx}, {{Key::shape, like}});
+}
+
+}  // namespace
+
+void transpose_dynamic_slice(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  std::vector<ValueId> operands{c.b.zeros(c.type(0)), c.ct()};
+  for (std::size_t k = 1; k < c.in.operands.size(); ++k) operands.push_back(c.known(k));
+  c.add(0, c.b.emit(Op::dynamic_update_slice, operands, c.attrs().empty()));
+}
+
+void transpose_dynamic_update_slice(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  std::vector<ValueId> places;
+  for (std::size_t k = 2; k < c.in.operands.size(); ++k) places.push_back(c.known(k));
+  if (c.is_linear(0)) {
+    std::vector<ValueId> operands{c.ct(), c.b.zeros(c.type(1))};
+    operands.insert(operands.end(), places.begin(), places.end());
+    c.add(0, c.b.emit(Op::dynamic_update_slice, operands, c.attrs().empty()));
+  }
+  if (c.is_linear(1)) {
+    std::vector<ValueId> operands{c.ct()};
+    operands.insert(operands.end(), places.begin(), places.end());
+    c.add(1, c.b.emit(Op::dynamic_slice, operands, c.tables().attrs.dict({{Key::sizes, c.dims(1)}})));
+  }
+}
+
+// The dims of idx, flattened, stand for the axis: then it is a take_along.
+void transpose_take(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  const std::int64_t axis = c.attrs().get_int(c.in.attrs, Key::axis);
+  const Dims x = c.dims(0);
+  std::int64_t places = 1;
+  for (std::int64_t d : c.dims(1)) places *= d;
+  std::vector<std::int64_t> shape(x.begin(), x.end());
+  shape[static_cast<std::size_t>(axis)] = places;
+  const ValueId ct = c.b.emit(Op::reshape, {c.ct()}, {{Key::shape, Ints(shape)}});
+  const ValueId flat = c.b.emit(Op::reshape, {c.known(1)}, {{Key::shape, Ints(&places, 1)}});
+  const ValueId idx = broadcast_places(c.b, align_places(c.b, flat, axis, static_cast<std::int64_t>(x.size())), shape);
+  c.add(0, c.b.emit(Op::scatter_along, std::vector{c.b.zeros(c.type(0)), idx, ct}, along_attrs(c, "add")));
+}
+
+void transpose_take_along(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  const ValueId idx = broadcast_places(c.b, c.known(1), c.b.dims(c.ct()));
+  c.add(0, c.b.emit(Op::scatter_along, std::vector{c.b.zeros(c.type(0)), idx, c.ct()}, along_attrs(c, "add")));
+}
+
+namespace {
+
+// i64 numbers of the elements of `dims`, from `first`.
+ValueId numbers(Builder& b, Dims dims, std::int64_t first) {
+  std::int64_t n = 1;
+  for (std::int64_t d : dims) n *= d;
+  const ValueId flat = b.emit(Op::iota, {}, {{Key::shape, Ints(&n, 1)}});
+  const ValueId from = b.emit(Op::add, {flat, b.scalar_int(DType::I64, first)});
+  return b.emit(Op::reshape, {from}, {{Key::shape, dims}});
+}
+
+}  // namespace
+
+// add: the cotangent goes on and is looked up. set: of updates to one place the last wins; which one that is, is found
+// by scattering the numbers of the updates the same way.
+void transpose_scatter_along(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  Builder& b = c.b;
+  const bool set = c.attrs().get_str(c.in.attrs, Key::combine) == "set";
+  if (!set && c.attrs().get_str(c.in.attrs, Key::combine) != "add") return c.refuse();
+  const std::string_view mode = c.attrs().get_str(c.in.attrs, Key::mode);
+  const std::int64_t axis = c.attrs().get_int(c.in.attrs, Key::axis);
+  const TypeId u_type = c.type(2);
+  const ValueId idx = broadcast_places(b, c.known(1), c.dims(2));
+  const ValueId zero = b.scalar(b.dtype(c.ct()), 0);
+  if (c.is_linear(0)) {
+    const ValueId kept =
+        set ? b.emit(Op::scatter_along, std::vector{c.ct(), idx, b.zeros(u_type)}, along_attrs(c, "set")) : c.ct();
+    c.add(0, kept);
+  }
+  if (!c.is_linear(2) || b.failed()) return;
+  // A dropped update reads nothing: "fill" looks up clipped and masks.
+  const bool fills = mode == "fill";
+  const auto look_up = [&](ValueId from) {
+    return b.emit(Op::take_along, {from, idx}, {{Key::axis, axis}, {Key::mode, fills ? std::string_view("clip") : mode}});
+  };
+  ValueId d = look_up(c.ct());
+  if (set) {
+    const ValueId mine = numbers(b, c.dims(2), 1);
+    const ValueId none = b.splat(c.tables().types.tensor(DType::I64, c.dims(0)), 0);
+    const ValueId last = b.emit(Op::scatter_along, std::vector{none, idx, mine}, along_attrs(c, "set"));
+    d = b.emit(Op::select, {b.emit(Op::eq, {look_up(last), mine}), d, zero});
+  }
+  if (fills) d = b.emit(Op::select, {places_inside(b, idx, c.dims(0)[static_cast<std::size_t>(axis)]), d, zero});
+  c.add(2, d);
+}
+
+}  // namespace tfvm

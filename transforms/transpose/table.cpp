@@ -1,0 +1,75 @@
+// Which rule transposes which op.
+#include "transforms/transpose/rules.h"
+
+namespace tfvm {
+
+TransposeRule transpose_rule(Op op) {
+  switch (op) {
+    case Op::neg:
+      return transpose_neg;
+    case Op::add:
+    case Op::sub:
+      return transpose_add;
+    case Op::mul:
+    case Op::zmul:
+      return transpose_mul;
+    case Op::div:
+      return transpose_div;
+    case Op::fma:
+      return transpose_fma;
+    case Op::cast:
+      return transpose_cast;
+    case Op::select:
+      return transpose_select;
+    case Op::clone:
+    case Op::name:
+    case Op::print_:
+      return transpose_same;
+    case Op::stop_gradient:
+      return transpose_drop;
+    case Op::optimization_barrier:
+      return transpose_barrier;
+    case Op::reshape:
+      return transpose_reshape;
+    case Op::broadcast_to:
+    case Op::full:
+      return transpose_broadcast_to;
+    case Op::transpose:
+      return transpose_transpose;
+    case Op::slice:
+      return transpose_slice;
+    case Op::pad:
+      return transpose_pad;
+    case Op::concat:
+      return transpose_concat;
+    case Op::reverse:
+      return transpose_reverse;
+    case Op::reduce_sum:
+      return transpose_reduce_sum;
+    case Op::cumsum:
+      return transpose_cumsum;
+    case Op::dynamic_slice:
+      return transpose_dynamic_slice;
+    case Op::dynamic_update_slice:
+      return transpose_dynamic_update_slice;
+    case Op::take:
+      return transpose_take;
+    case Op::take_along:
+      return transpose_take_along;
+    case Op::scatter_along:
+      return transpose_scatter_along;
+    case Op::dot_general:
+      return transpose_dot_general;
+    case Op::call:
+      return transpose_call;
+    case Op::cond:
+    case Op::switch_:
+      return transpose_branches;
+    case Op::scan:
+      return transpose_scan;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace tfvm
