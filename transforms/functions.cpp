@@ -39,7 +39,9 @@ std::vector<ValueId> inline_kin(Builder& b, FunctionId f, std::span<const ValueI
   std::copy(args.begin(), args.end(), map.begin());
   for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
     const Instr in = body.instr(i);
-    b.set_origin(kin == Kin::Parent ? static_cast<InstrId>(i) : i < debug.origin.size() ? debug.origin[i] : kNone<InstrId>);
+    b.set_origin(kin == Kin::Parent        ? static_cast<InstrId>(i)
+                 : i < debug.origin.size() ? debug.origin[i]
+                                           : kNone<InstrId>);
     if (in.op == Op::constant) {
       map[index(in.first_result)] = b.constant(t.attrs[in.attrs].constant);
       continue;

@@ -85,7 +85,8 @@ void own_vjp(JvpCtx& c, FunctionId callee, const Mask& has) {
     return;
   }
   const FunctionId bwd = c.func(Key::bwd);
-  const std::vector<TypeId> params(t.bodies[callee.body].param_types().begin(), t.bodies[callee.body].param_types().end());
+  const std::vector<TypeId> params(t.bodies[callee.body].param_types().begin(),
+                                   t.bodies[callee.body].param_types().end());
   if (!check_results(c, bwd, "custom_vjp", count(differentiable(t, params)))) return;
   const std::vector<ValueId> forward_results = emit_call(c, c.func(Key::fwd), c.x);
   if (c.b.failed()) return;

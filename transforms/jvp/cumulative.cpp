@@ -36,9 +36,7 @@ ValueId recurrence(Builder& b, const Axis& axis, ValueId a, ValueId s) {
   return s;
 }
 
-ValueId as(Builder& b, ValueId predicate, DType dtype) {
-  return b.emit(Op::cast, {predicate}, {{Key::dtype, dtype}});
-}
+ValueId as(Builder& b, ValueId predicate, DType dtype) { return b.emit(Op::cast, {predicate}, {{Key::dtype, dtype}}); }
 
 }  // namespace
 

@@ -16,8 +16,8 @@ struct Jvp {
   Mask out;
 };
 
-// How far a derivative must be defined: `Linearize` is the first step of reverse mode, where functions with a custom_vjp
-// become calls that can only be transposed; in `Forward` they are an error.
+// How far a derivative must be defined: `Linearize` is the first step of reverse mode, where functions with a
+// custom_vjp become calls that can only be transposed; in `Forward` they are an error.
 enum class JvpMode : std::uint8_t { Forward, Linearize };
 
 // `active`: which parameters have a tangent (differentiable ones only). Results get a tangent where they depend on one,

@@ -53,8 +53,7 @@ void jvp_while(JvpCtx& c) {
   if (!r) return forward(c.b, r.error());
   const std::size_t groups[] = {body_consts, n}, out_groups[] = {n};
   const Mask flags = concat({&consts, &carries});
-  const Result<FunctionId> body =
-      rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, carries));
+  const Result<FunctionId> body = rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, carries));
   if (!body) return forward(c.b, body.error());
   std::vector<TypeId> extra;
   for (std::uint32_t k : positions(carries)) extra.push_back(c.b.type(c.x[cond_consts + body_consts + k]));
@@ -80,8 +79,7 @@ void jvp_scan(JvpCtx& c) {
   if (!r) return forward(c.b, r.error());
   const std::size_t groups[] = {consts_n, n, xs_n}, out_groups[] = {n, ys_n};
   const Mask flags = concat({&consts, &carries, &xs});
-  const Result<FunctionId> body =
-      rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, r->out));
+  const Result<FunctionId> body = rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, r->out));
   if (!body) return forward(c.b, body.error());
   AttrId attrs = at.with(c.in.attrs, Key::body, at.of(*body));
   attrs = at.with(attrs, Key::consts, at.of(static_cast<std::int64_t>(consts_n + count(consts))));

@@ -1,6 +1,6 @@
 #pragma once
-// What the jvp rules see. A rule gets one instruction with mapped operands and their tangents, and gives the tangents of
-// its results; kNoValue is a symbolic zero.
+// What the jvp rules see. A rule gets one instruction with mapped operands and their tangents, and gives the tangents
+// of its results; kNoValue is a symbolic zero.
 
 #include "bytecode/rewriter.h"
 #include "transforms/functions.h"
@@ -12,11 +12,11 @@ struct JvpCtx {
   TransformEnv& env;
   Builder& b;
   JvpMode mode;
-  const Instr& in;                // of the source: attributes
-  std::span<const ValueId> x;     // operands, in the new function
-  std::span<const ValueId> t;     // their tangents
-  std::vector<ValueId>& y;        // results; set before the rule runs, except for rules of control flow
-  std::vector<ValueId>& dy;       // tangents of results: the rule's work
+  const Instr& in;             // of the source: attributes
+  std::span<const ValueId> x;  // operands, in the new function
+  std::span<const ValueId> t;  // their tangents
+  std::vector<ValueId>& y;     // results; set before the rule runs, except for rules of control flow
+  std::vector<ValueId>& dy;    // tangents of results: the rule's work
   std::map<std::pair<std::uint32_t, TypeId>, FunctionId>& text;  // instantiated text rules of this function
 
   Tables& tables() const { return b.tables(); }

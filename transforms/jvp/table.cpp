@@ -69,6 +69,7 @@ JvpEntry jvp_entry(Op op) {
   switch (op) {
     case Op::constant:
     case Op::iota:
+    case Op::global:
     case Op::argmax:
     case Op::argmin:
     case Op::reduce_and:

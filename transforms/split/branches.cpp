@@ -27,7 +27,8 @@ std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<cons
 // checkpoint: nothing is saved but the operands; the linear part is the whole function, for its unknown results.
 void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s) {
   AttrTable& at = c.tables().attrs;
-  std::vector<std::uint32_t> known_results(count(s.unknown) < s.unknown.size() ? s.unknown.size() - count(s.unknown) : 0);
+  std::vector<std::uint32_t> known_results(count(s.unknown) < s.unknown.size() ? s.unknown.size() - count(s.unknown)
+                                                                               : 0);
   for (std::uint32_t k = 0; k < known_results.size(); ++k) known_results[k] = k;
   const std::vector<std::uint32_t> known_params = positions(c.unknown(), false);
   std::vector<std::uint32_t> same(known_params.size()), all(c.in.operands.size());

@@ -105,12 +105,12 @@ struct Walk {
     steps = std::move(kept);
   }
 
-  // Constants, iotas and broadcasts are made again rather than saved.
+  // Constants, iotas, globals and broadcasts are made again rather than saved.
   bool is_cheap(ValueId v) const {
     const InstrId d = def[index(v)];
     if (d == kNone<InstrId>) return false;
     const Op op = known.body().ops[index(d)];
-    return op == Op::constant || op == Op::iota || op == Op::broadcast_to;
+    return op == Op::constant || op == Op::iota || op == Op::global || op == Op::broadcast_to;
   }
 
   void collect(ValueId v) {
@@ -131,8 +131,8 @@ struct Walk {
     ValueId made;
     if (in.op == Op::constant) {
       made = linear.constant(env.tables.attrs[attrs].constant);
-    } else if (in.op == Op::iota) {
-      made = linear.emit(Op::iota, std::span<const ValueId>{}, attrs);
+    } else if (in.operands.empty()) {
+      made = linear.emit(in.op, std::span<const ValueId>{}, attrs);
     } else {
       const ValueId from = in_linear(in.operands[0]);
       made = linear.emit(Op::broadcast_to, std::span(&from, 1), attrs);

@@ -6,8 +6,8 @@
 
 namespace tfvm {
 
-// An operand of the linear part: a value of the known part (a residual, unless it can be made again) or an unknown value
-// of the source.
+// An operand of the linear part: a value of the known part (a residual, unless it can be made again) or an unknown
+// value of the source.
 struct SplitRef {
   bool known;
   ValueId v;

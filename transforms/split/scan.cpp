@@ -136,7 +136,8 @@ void split_scan(SplitCtx& c) {
   const std::size_t known_consts = scan.consts - count(slice(unknown, 0, scan.consts));
   const std::size_t known_carries = scan.carries - count(slice(unknown, scan.consts, scan.carries));
   const std::size_t known_results = out_unknown.size() - count(out_unknown);
-  Known known{s->known, {known_operands.begin(), known_operands.begin() + static_cast<std::ptrdiff_t>(known_consts)}, {}, {}};
+  Known known{
+      s->known, {known_operands.begin(), known_operands.begin() + static_cast<std::ptrdiff_t>(known_consts)}, {}, {}};
   if (!hoist(c, known_results, known_operands.size(), known)) return;
   std::vector<ValueId> operands(known.consts);
   operands.insert(operands.end(), known_operands.begin() + static_cast<std::ptrdiff_t>(known_consts),

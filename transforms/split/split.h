@@ -15,9 +15,9 @@
 namespace tfvm {
 
 struct Split {
-  FunctionId known;   // (known parameters…) -> (known results…, residuals that it makes…)
-  FunctionId linear;  // (residuals…, unknown parameters…) -> (unknown results…)
-  Mask unknown;       // per result
+  FunctionId known;                     // (known parameters…) -> (known results…, residuals that it makes…)
+  FunctionId linear;                    // (residuals…, unknown parameters…) -> (unknown results…)
+  Mask unknown;                         // per result
   std::vector<std::int64_t> residuals;  // per residual: the place among the known parameters, or -1: made, in order
 };
 

@@ -14,8 +14,7 @@ void by_own_rule(TransposeCtx& c, FunctionId bwd) {
   for (std::size_t k = 0; k < first; ++k) operands.push_back(c.known(k));
   for (std::uint32_t k = 0; k < c.in.num_results && !c.b.failed(); ++k)
     operands.push_back(c.ct(k) != kNoValue ? c.ct(k) : c.b.zeros(c.body.type(c.in.result(k))));
-  const std::vector<ValueId> cts =
-      c.b.emit_all(Op::call, operands, c.tables().attrs.dict({{Key::callee, bwd}}));
+  const std::vector<ValueId> cts = c.b.emit_all(Op::call, operands, c.tables().attrs.dict({{Key::callee, bwd}}));
   for (std::size_t k = 0; k < cts.size(); ++k) c.add(first + k, cts[k]);
 }
 

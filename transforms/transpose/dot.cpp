@@ -64,7 +64,8 @@ void transpose_dot_general(TransposeCtx& c) {
     places.push_back(contract[own][static_cast<std::size_t>(k)]);
   }
   List perm(places.size());
-  for (std::size_t k = 0; k < places.size(); ++k) perm[static_cast<std::size_t>(places[k])] = static_cast<std::int64_t>(k);
+  for (std::size_t k = 0; k < places.size(); ++k)
+    perm[static_cast<std::size_t>(places[k])] = static_cast<std::int64_t>(k);
   d = c.b.emit(Op::transpose, {d}, {{Key::perm, Ints(perm)}});
   if (c.b.failed()) return;
   const DType want = c.tables().types.dtype(c.type(own));

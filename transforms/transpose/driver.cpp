@@ -127,8 +127,7 @@ std::vector<ValueId> transpose_into(TransformEnv& env, Builder& b, FunctionId f,
   return out;
 }
 
-Result<Transposed> transpose(TransformEnv& env, FunctionId f, const Mask& linear, const Mask& cts,
-                             const Mask& force) {
+Result<Transposed> transpose(TransformEnv& env, FunctionId f, const Mask& linear, const Mask& cts, const Mask& force) {
   const std::vector<std::int64_t> key = memo_key({&linear, &cts, &force});
   if (const PassResult* r = env.memo.find("transpose", f, key)) return Transposed{r->f, r->mask};
   const Body& body = env.tables.bodies[f.body];

@@ -98,7 +98,8 @@ void transpose_scatter_along(TransposeCtx& c) {
   // A dropped update reads nothing: "fill" looks up clipped and masks.
   const bool fills = mode == "fill";
   const auto look_up = [&](ValueId from) {
-    return b.emit(Op::take_along, {from, idx}, {{Key::axis, axis}, {Key::mode, fills ? std::string_view("clip") : mode}});
+    return b.emit(Op::take_along, {from, idx},
+                  {{Key::axis, axis}, {Key::mode, fills ? std::string_view("clip") : mode}});
   };
   ValueId d = look_up(c.ct());
   if (set) {

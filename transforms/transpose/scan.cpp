@@ -17,8 +17,14 @@ struct Scan {
 
 Scan scan_of(TransposeCtx& c) {
   const AttrTable& at = c.attrs();
-  Scan s{c.func(Key::body), static_cast<std::size_t>(at.get_int(c.in.attrs, Key::consts)),
-         static_cast<std::size_t>(at.get_int(c.in.attrs, Key::carry)), 0, 0, {}, {}, {}};
+  Scan s{c.func(Key::body),
+         static_cast<std::size_t>(at.get_int(c.in.attrs, Key::consts)),
+         static_cast<std::size_t>(at.get_int(c.in.attrs, Key::carry)),
+         0,
+         0,
+         {},
+         {},
+         {}};
   s.xs = c.in.operands.size() - s.consts - s.carries;
   s.ys = c.in.num_results - s.carries;
   const Mask all = c.linear_operands(), carries(s.carries, 1);
@@ -33,8 +39,8 @@ Result<Transposed> fixpoint(TransposeCtx& c, const Scan& s, Mask& carries, const
   const std::size_t n = count(s.linear_consts);
   const Mask no_consts(n, 0), no_xs(count(s.linear_xs), 0);
   for (;;) {
-    Result<Transposed> t = transpose(c.env, s.body, s.linear, concat({&carries, &ys}),
-                                     concat({&no_consts, &carries, &no_xs}));
+    Result<Transposed> t =
+        transpose(c.env, s.body, s.linear, concat({&carries, &ys}), concat({&no_consts, &carries, &no_xs}));
     if (!t) return t;
     Mask next = slice(t->in, n, s.carries);
     if (next == carries) return t;

@@ -29,7 +29,8 @@ void transpose_broadcast_to(TransposeCtx& c) {
 void transpose_transpose(TransposeCtx& c) {
   const Ints perm = c.attrs().get_ints(c.in.attrs, Key::perm);
   List inverse(perm.size());
-  for (std::size_t d = 0; d < perm.size(); ++d) inverse[static_cast<std::size_t>(perm[d])] = static_cast<std::int64_t>(d);
+  for (std::size_t d = 0; d < perm.size(); ++d)
+    inverse[static_cast<std::size_t>(perm[d])] = static_cast<std::int64_t>(d);
   c.add(0, c.b.emit(Op::transpose, {c.ct()}, {{Key::perm, Ints(inverse)}}));
 }
 
@@ -87,8 +88,7 @@ void transpose_concat(TransposeCtx& c) {
   for (std::size_t k = 0; k < c.in.operands.size(); ++k) {
     start[axis] = at;
     limit[axis] = at += c.dims(k)[axis];
-    if (c.is_linear(k))
-      c.add(k, c.b.emit(Op::slice, {c.ct()}, {{Key::start, Ints(start)}, {Key::limit, Ints(limit)}}));
+    if (c.is_linear(k)) c.add(k, c.b.emit(Op::slice, {c.ct()}, {{Key::start, Ints(start)}, {Key::limit, Ints(limit)}}));
   }
 }
 

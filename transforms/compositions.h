@@ -1,0 +1,34 @@
+#pragma once
+// The derivative transforms of language.md, section 4, on typed functions. Tangents and cotangents of the surface are
+// written out, zeros included; inputs and outputs that are not differentiable have none. `argnums` are places of
+// inputs; gradients follow their order. With `has_aux`, only the first output is differentiated and the others follow.
+
+#include "transforms/env.h"
+
+namespace tfvm {
+
+struct DerivParams {
+  std::vector<std::int64_t> argnums{0};
+  bool has_aux = false;
+};
+
+// (primals…, tangents…) -> (outputs…, output tangents…); has_aux: (output, its tangent, aux…).
+Result<FunctionId> jvp_transform(TransformEnv& env, FunctionId f, bool has_aux);
+// (primals…, cotangents…) -> (outputs…, input cotangents…); has_aux: (output, input cotangents…, aux…).
+Result<FunctionId> vjp_transform(TransformEnv& env, FunctionId f, bool has_aux);
+// (inputs…) -> (gradients…, aux…), with_value: (value, aux…, gradients…). Errors: the output is no float scalar, or
+// there are several without has_aux; an argnum that is no input or not differentiable.
+Result<FunctionId> grad_transform(TransformEnv& env, FunctionId f, const DerivParams& p, bool with_value);
+// (inputs…) -> for each output, for each argnum, out shape + in shape; has_aux: of the first output, then aux….
+Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const DerivParams& p);
+Result<FunctionId> jacrev_transform(TransformEnv& env, FunctionId f, const DerivParams& p);
+// = jacfwd(jacrev(f)).
+Result<FunctionId> hessian_transform(TransformEnv& env, FunctionId f, const DerivParams& p);
+// (inputs…, a vector for each argnum…) -> (value, Hessian · vectors…).
+Result<FunctionId> hvp_transform(TransformEnv& env, FunctionId f, const DerivParams& p);
+
+// Flags of the inputs in argnums, which must be differentiable. `what` names the transform in errors.
+Result<Mask> active_inputs(const Tables& t, std::span<const TypeId> params, std::span<const std::int64_t> argnums,
+                           std::string_view what);
+
+}  // namespace tfvm

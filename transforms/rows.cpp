@@ -1,0 +1,214 @@
+#include "transforms/rows.h"
+
+#include "transforms/compositions.h"
+#include "transforms/functions.h"
+#include "transforms/vmap/table.h"
+
+namespace tfvm {
+
+namespace {
+
+using Types = std::span<const TypeId>;
+
+DerivParams params_of(TransformEnv& env, AttrId attrs) {
+  const AttrTable& at = env.tables.attrs;
+  DerivParams p;
+  const Attr& argnums = at[at.get(attrs, Key::argnums)];
+  if (argnums.kind == AttrKind::Ints) p.argnums.assign(argnums.ints.begin(), argnums.ints.end());
+  if (argnums.kind == AttrKind::Int) p.argnums.assign(1, argnums.i);
+  p.has_aux = at.has(attrs, Key::has_aux) && at.get_bool(attrs, Key::has_aux);
+  return p;
+}
+
+Result<std::size_t> same_arity(TransformEnv&, CalleeRef& callee, AttrId, Types available) {
+  return callee.arity(available);
+}
+
+// The callee's share of the arguments; an error where there are too few.
+Result<std::size_t> inner_arity(CalleeRef& callee, Types available) {
+  Result<std::size_t> n = callee.arity(available);
+  if (n && *n > available.size())
+    return Error{Code::Type, callee.text() + " takes " + std::to_string(*n) + " arguments, got " +
+                                 std::to_string(available.size())};
+  return n;
+}
+
+// Places of the differentiable results that a transform takes cotangents for.
+Result<std::vector<TypeId>> cotangent_types(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types primals) {
+  const Result<FunctionId> f = callee.instantiate(primals);
+  if (!f) return f.error();
+  std::vector<TypeId> results = env.tables.bodies[f->body].result_types(), out;
+  if (params_of(env, attrs).has_aux && results.size() > 1) results.resize(1);
+  for (TypeId t : results)
+    if (env.tables.types.is_differentiable(t)) out.push_back(t);
+  return out;
+}
+
+// --- jvp
+
+Result<std::size_t> jvp_arity(TransformEnv& env, CalleeRef& callee, AttrId, Types available) {
+  const Result<std::size_t> n = inner_arity(callee, available);
+  return n ? Result<std::size_t>(*n + count(differentiable(env.tables, available.first(*n)))) : n;
+}
+
+Result<FunctionId> make_jvp(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<std::size_t> n = inner_arity(callee, args);
+  if (!n) return n.error();
+  const Result<FunctionId> f = callee.instantiate(args.first(*n));
+  if (!f) return f.error();
+  return jvp_transform(env, *f, params_of(env, attrs).has_aux);
+}
+
+std::optional<DType> jvp_hint(TransformEnv& env, CalleeRef& callee, AttrId, Types args, std::size_t k) {
+  const Result<std::size_t> n = callee.arity(args);
+  if (!n) return std::nullopt;
+  if (k < *n) return callee.hint(args, k);
+  const std::vector<std::uint32_t> floats = positions(differentiable(env.tables, args.first(*n)));
+  if (k - *n >= floats.size()) return std::nullopt;
+  return env.tables.types.dtype(args[floats[k - *n]]);
+}
+
+// --- vjp
+
+Result<std::size_t> vjp_arity(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types available) {
+  const Result<std::size_t> n = inner_arity(callee, available);
+  if (!n) return n;
+  const Result<std::vector<TypeId>> cts = cotangent_types(env, callee, attrs, available.first(*n));
+  return cts ? Result<std::size_t>(*n + cts->size()) : cts.error();
+}
+
+Result<FunctionId> make_vjp(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<std::size_t> n = inner_arity(callee, args);
+  if (!n) return n.error();
+  const Result<FunctionId> f = callee.instantiate(args.first(*n));
+  if (!f) return f.error();
+  return vjp_transform(env, *f, params_of(env, attrs).has_aux);
+}
+
+std::optional<DType> vjp_hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args, std::size_t k) {
+  const Result<std::size_t> n = callee.arity(args);
+  if (!n) return std::nullopt;
+  if (k < *n) return callee.hint(args, k);
+  const Result<std::vector<TypeId>> cts = cotangent_types(env, callee, attrs, args.first(*n));
+  if (!cts || k - *n >= cts->size()) return std::nullopt;
+  return env.tables.types.dtype((*cts)[k - *n]);
+}
+
+// --- hvp
+
+Result<std::size_t> hvp_arity(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types available) {
+  const Result<std::size_t> n = inner_arity(callee, available);
+  return n ? Result<std::size_t>(*n + params_of(env, attrs).argnums.size()) : n;
+}
+
+Result<FunctionId> make_hvp(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<std::size_t> n = inner_arity(callee, args);
+  if (!n) return n.error();
+  const Result<FunctionId> f = callee.instantiate(args.first(*n));
+  if (!f) return f.error();
+  return hvp_transform(env, *f, params_of(env, attrs));
+}
+
+std::optional<DType> hvp_hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args, std::size_t k) {
+  const Result<std::size_t> n = callee.arity(args);
+  if (!n) return std::nullopt;
+  if (k < *n) return callee.hint(args, k);
+  const DerivParams p = params_of(env, attrs);
+  if (k - *n >= p.argnums.size()) return std::nullopt;
+  const std::int64_t a = p.argnums[k - *n];
+  const std::int64_t at = a < 0 ? a + static_cast<std::int64_t>(*n) : a;
+  if (at < 0 || at >= static_cast<std::int64_t>(*n)) return std::nullopt;
+  return env.tables.types.dtype(args[static_cast<std::size_t>(at)]);
+}
+
+// --- transforms that keep the inputs
+
+using Transform = Result<FunctionId> (*)(TransformEnv&, FunctionId, const DerivParams&);
+
+template <Transform transform>
+Result<FunctionId> make_same(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<FunctionId> f = callee.instantiate(args);
+  if (!f) return f.error();
+  return transform(env, *f, params_of(env, attrs));
+}
+
+Result<FunctionId> grad_only(TransformEnv& env, FunctionId f, const DerivParams& p) {
+  return grad_transform(env, f, p, false);
+}
+
+Result<FunctionId> value_and_grad(TransformEnv& env, FunctionId f, const DerivParams& p) {
+  return grad_transform(env, f, p, true);
+}
+
+template <Transform transform>
+TransformRow same_row(std::string_view name, std::string_view attrs) {
+  return {.name = name,
+          .attrs = parse_attr_specs(attrs),
+          .arity = same_arity,
+          .make = make_same<transform>,
+          .keeps_params = true};
+}
+
+// --- transforms that come later: an error that says so, when they are made
+
+template <const char* const& name>
+Result<FunctionId> make_later(TransformEnv&, CalleeRef&, AttrId, Types) {
+  return Error{Code::Unsupported, "[" + std::string(name) + "] comes with packs: residuals as one value"};
+}
+
+constexpr const char* kLinearize = "linearize";
+constexpr const char* kLin = "lin";
+constexpr const char* kFwd = "fwd";
+constexpr const char* kBwd = "bwd";
+constexpr const char* kAot = "aot";
+
+template <const char* const& name>
+TransformRow later_row() {
+  return {.name = name,
+          .attrs = parse_attr_specs("argnums:any=[0] has_aux:bool=false partition:str=\"min_cut\""),
+          .arity = same_arity,
+          .make = make_later<name>,
+          .keeps_params = true};
+}
+
+}  // namespace
+
+TransformTable transform_table(TransformEnv& env) {
+  constexpr std::string_view kArgs = "argnums:any=[0] has_aux:bool=false";
+  constexpr std::string_view kJacobian =
+      "argnums:any=[0] has_aux:bool=false chunk_size:int=none randomness:str=\"error\"";
+  TransformTable table;
+  table.env = &env;
+  table.rows.push_back({.name = "jvp",
+                        .attrs = parse_attr_specs("has_aux:bool=false"),
+                        .arity = jvp_arity,
+                        .make = make_jvp,
+                        .keeps_params = false,
+                        .hint = jvp_hint});
+  table.rows.push_back({.name = "vjp",
+                        .attrs = parse_attr_specs("has_aux:bool=false"),
+                        .arity = vjp_arity,
+                        .make = make_vjp,
+                        .keeps_params = false,
+                        .hint = vjp_hint});
+  table.rows.push_back({.name = "hvp",
+                        .attrs = parse_attr_specs("argnums:any=[0]"),
+                        .arity = hvp_arity,
+                        .make = make_hvp,
+                        .keeps_params = false,
+                        .hint = hvp_hint});
+  table.rows.push_back(same_row<grad_only>("grad", kArgs));
+  table.rows.push_back(same_row<value_and_grad>("value_and_grad", kArgs));
+  table.rows.push_back(same_row<jacfwd_transform>("jacfwd", kJacobian));
+  table.rows.push_back(same_row<jacrev_transform>("jacrev", kJacobian));
+  table.rows.push_back(same_row<hessian_transform>("hessian", "argnums:any=[0]"));
+  table.rows.push_back(vmap_row());
+  table.rows.push_back(later_row<kLinearize>());
+  table.rows.push_back(later_row<kLin>());
+  table.rows.push_back(later_row<kFwd>());
+  table.rows.push_back(later_row<kBwd>());
+  table.rows.push_back(later_row<kAot>());
+  return table;
+}
+
+}  // namespace tfvm
