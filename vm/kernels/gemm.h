@@ -1,0 +1,42 @@
+#pragma once
+// Matrix products in the fixed order of the language: k in blocks of 256, in each block one chain of fused
+// multiply-adds (integers: wrapping) that starts at 0, and the sums of blocks added in sequence. Every path below gives
+// these bits.
+//
+// The blocking is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 34,
+// 2008): panels of B are packed once per k block, panels of A once per row block, and a tile of C stays in registers.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bytecode/dtype.h"
+
+namespace tfvm {
+
+inline constexpr std::int64_t kGemmBlockK = 256;
+
+// An operand as lanes × k, any strides: element (l, k) is data[lanes[l] + ks[k]], in elements of `dtype`.
+struct GemmSource {
+  const std::byte* data = nullptr;
+  DType dtype = DType::F32;
+  const std::int64_t* lanes = nullptr;
+  const std::int64_t* ks = nullptr;
+};
+
+// Where the product goes: element (m, n) is data[m * row + n * col].
+template <class T>
+struct GemmTarget {
+  T* data = nullptr;
+  std::int64_t row = 0, col = 1;
+};
+
+// c = a b for a of m lanes and b of n lanes; T is float, double, uint32_t or uint64_t, to which elements are converted
+// as they are read. `scratch` has gemm_scratch<T>() bytes, 64-byte aligned.
+template <class T>
+void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
+          std::byte* scratch);
+
+template <class T>
+std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k);
+
+}  // namespace tfvm

@@ -1,0 +1,94 @@
+#pragma once
+// The register tile: Rows × (2 vectors of 32 bytes) of C over one block of k, from packed panels.
+
+#include <algorithm>
+
+#include <immintrin.h>
+
+#include "vm/kernels/gemm.h"
+
+namespace tfvm::gemm_detail {
+
+template <class T>
+struct Vec;
+
+template <>
+struct Vec<float> {
+  using Type = __m256;
+  static Type zero() { return _mm256_setzero_ps(); }
+  static Type load(const float* p) { return _mm256_loadu_ps(p); }
+  static void store(float* p, Type v) { _mm256_storeu_ps(p, v); }
+  static Type all(float x) { return _mm256_set1_ps(x); }
+  static Type madd(Type a, Type b, Type c) { return _mm256_fmadd_ps(a, b, c); }
+};
+
+template <>
+struct Vec<double> {
+  using Type = __m256d;
+  static Type zero() { return _mm256_setzero_pd(); }
+  static Type load(const double* p) { return _mm256_loadu_pd(p); }
+  static void store(double* p, Type v) { _mm256_storeu_pd(p, v); }
+  static Type all(double x) { return _mm256_set1_pd(x); }
+  static Type madd(Type a, Type b, Type c) { return _mm256_fmadd_pd(a, b, c); }
+};
+
+// Integers wrap: unsigned vectors of the compiler.
+template <class T>
+struct IntVec {
+  typedef T Type __attribute__((vector_size(32)));
+  typedef T Loose __attribute__((vector_size(32), aligned(alignof(T)), may_alias));
+  static Type zero() { return Type{}; }
+  static Type load(const T* p) { return *reinterpret_cast<const Loose*>(p); }
+  static void store(T* p, Type v) { *reinterpret_cast<Loose*>(p) = v; }
+  static Type all(T x) { return Type{} + x; }
+  static Type madd(Type a, Type b, Type c) { return a * b + c; }
+};
+template <>
+struct Vec<std::uint32_t> : IntVec<std::uint32_t> {};
+template <>
+struct Vec<std::uint64_t> : IntVec<std::uint64_t> {};
+
+template <class T>
+inline constexpr std::int64_t kLanes = 32 / static_cast<std::int64_t>(sizeof(T));
+template <class T>
+inline constexpr std::int64_t kCols = 2 * kLanes<T>;
+inline constexpr std::int64_t kRows = 6;  // 12 accumulators, 2 of B, 1 of A: 15 of 16 registers
+
+// a: kc × kRows, b: kc × kCols, both packed. With `add` the block's sums are added to what is in c.
+template <class T>
+void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+  using V = Vec<T>;
+  constexpr std::int64_t L = kLanes<T>;
+  typename V::Type acc[kRows][2];
+  for (auto& row : acc) row[0] = row[1] = V::zero();
+  for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += kCols<T>) {
+    const auto b0 = V::load(b), b1 = V::load(b + L);
+#pragma GCC unroll 6
+    for (int r = 0; r < kRows; ++r) {
+      const auto x = V::all(a[r]);
+      acc[r][0] = V::madd(x, b0, acc[r][0]);
+      acc[r][1] = V::madd(x, b1, acc[r][1]);
+    }
+  }
+  if (rows == kRows && cols == kCols<T> && c.col == 1) {
+#pragma GCC unroll 6
+    for (int r = 0; r < kRows; ++r) {
+      T* to = c.data + r * c.row;
+      V::store(to, add ? V::load(to) + acc[r][0] : acc[r][0]);
+      V::store(to + L, add ? V::load(to + L) + acc[r][1] : acc[r][1]);
+    }
+    return;
+  }
+  alignas(32) T edge[kRows][kCols<T>];
+  for (int r = 0; r < kRows; ++r) {
+    V::store(edge[r], acc[r][0]);
+    V::store(edge[r] + L, acc[r][1]);
+  }
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < cols; ++j) {
+      T& to = c.data[r * c.row + j * c.col];
+      to = add ? to + edge[r][j] : edge[r][j];
+    }
+}
+
+}  // namespace tfvm::gemm_detail
