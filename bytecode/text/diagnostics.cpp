@@ -1,0 +1,55 @@
+#include "bytecode/text/diagnostics.h"
+
+#include <algorithm>
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::size_t kWidth = 160;  // of a shown line; longer ones are cut around the caret
+
+std::string_view line_of(std::string_view source, std::uint32_t line) {
+  for (std::uint32_t k = 1; k < line; ++k) {
+    const std::size_t end = source.find('\n');
+    if (end == source.npos) return {};
+    source.remove_prefix(end + 1);
+  }
+  source = source.substr(0, source.find('\n'));
+  if (source.ends_with('\r')) source.remove_suffix(1);
+  return source;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+void append_caret(std::string& out, std::string_view line, std::size_t col) {
+  col = std::min(col, line.size());
+  std::size_t begin = col > kWidth / 2 ? col - kWidth / 2 : 0;
+  while (begin > 0 && is_continuation(line[begin])) --begin;
+  std::size_t end = std::min(line.size(), begin + kWidth);
+  while (end < line.size() && is_continuation(line[end])) ++end;
+  const std::string_view dots = begin > 0 ? "…" : "";
+  out.append("  ").append(dots).append(line.substr(begin, end - begin)).append(end < line.size() ? "…" : "");
+  out.append("\n  ").append(dots.empty() ? "" : " ");
+  for (std::size_t k = begin; k < col; ++k)
+    if (!is_continuation(line[k])) out += line[k] == '\t' ? '\t' : ' ';
+  out += "^\n";
+}
+
+}  // namespace
+
+std::string render_error(const Error& error, std::string_view source, const StringTable& strings) {
+  std::string out;
+  const Loc& loc = error.loc;
+  if (loc.line != 0) {
+    if (loc.file != kNone<StrId>) out.append(strings[loc.file]) += ':';
+    out += std::to_string(loc.line) + ':' + std::to_string(loc.col) + ": ";
+  }
+  out += "error: " + error.message + '\n';
+  if (loc.line != 0 && !source.empty())
+    if (const std::string_view line = line_of(source, loc.line); loc.col != 0 && !line.empty())
+      append_caret(out, line, loc.col - 1);
+  for (const std::string& note : error.notes) out += "note: " + note + '\n';
+  return out;
+}
+
+}  // namespace tfvm
