@@ -99,7 +99,10 @@ Values expand_diag(ExpandCtx& c) {
   const std::int64_t k = get_int(c, Key::k);
   if (rank(c, 0) == 2) return {take_diagonal(c.b, c.in[0], k)};
   if (rank(c, 0) != 1) return expected(c, "diag", "a vector or a matrix");
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (k < -kMost || k > kMost) return expected(c, "diag", "a matrix that fits into memory");
   const std::int64_t n = dims(c, 0)[0] + std::abs(k);
+  if (times(c, "diag", n, n) == 0 && c.b.failed()) return {};
   return {put_diagonal(c.b, c.in[0], n, n, k)};
 }
 

@@ -57,18 +57,20 @@ Values expand_expand(ExpandCtx& c) {
 
 namespace {
 // Each dim k of x, repeated as a whole reps[k] times.
-ValueId tile_dims(Builder& b, ValueId x, const Shape& d, Ints reps) {
+ValueId tile_dims(ExpandCtx& c, ValueId x, const Shape& d, Ints reps) {
   Shape spread, wide, out;
   for (std::size_t k = 0; k < d.size(); ++k) {
     spread.insert(spread.end(), {1, d[k]});
     wide.insert(wide.end(), {reps[k], d[k]});
-    out.push_back(reps[k] * d[k]);
+    out.push_back(times(c, "tile", reps[k], d[k]));
   }
-  return reshape(b, broadcast(b, reshape(b, x, spread), wide), out);
+  return c.b.failed() ? kNoValue : reshape(c.b, broadcast(c.b, reshape(c.b, x, spread), wide), out);
 }
 
-bool not_negative(Ints v) {
-  return std::ranges::all_of(v, [](std::int64_t n) { return n >= 0; });
+// Counts that add up to at most 2^31.
+bool are_counts(Ints v) {
+  std::int64_t rest = std::int64_t{1} << 31;
+  return std::ranges::all_of(v, [&](std::int64_t n) { return n >= 0 && n <= rest && (rest -= n, true); });
 }
 }  // namespace
 
@@ -77,10 +79,10 @@ Values expand_tile(ExpandCtx& c) {
   Shape d = dims(c, 0);
   const Ints given = get_ints(c, Key::reps);
   Shape reps(given.begin(), given.end());
-  if (!not_negative(reps)) return expected(c, "tile", "reps of at least 0");
+  if (!are_counts(reps)) return expected(c, "tile", "reps of at least 0 that fit into memory");
   while (reps.size() < d.size()) reps.insert(reps.begin(), 1);
   while (d.size() < reps.size()) d.insert(d.begin(), 1);
-  return {tile_dims(c.b, c.in[0], d, reps)};
+  return {tile_dims(c, c.in[0], d, reps)};
 }
 
 namespace {
@@ -109,12 +111,13 @@ Values expand_repeat(ExpandCtx& c) {
     return {};
   }
   const bool one = repeats.size() == 1;
-  if (!not_negative(repeats) || (!one && static_cast<std::int64_t>(repeats.size()) != d[at(axis)]))
+  if (!are_counts(repeats) || (!one && static_cast<std::int64_t>(repeats.size()) != d[at(axis)]))
     return expected(c, "repeat", "one count of at least 0, or one for each element");
   if (!one) return {repeat_each(c, x, axis, repeats)};
+  const std::int64_t size = times(c, "repeat", d[at(axis)], repeats[0]);
   const ValueId spread = reshape(c.b, x, inserted(d, axis + 1, 1));
   const ValueId wide = broadcast(c.b, spread, inserted(d, axis + 1, repeats[0]));
-  return {reshape(c.b, wide, with(d, axis, d[at(axis)] * repeats[0]))};
+  return {reshape(c.b, wide, with(d, axis, size))};
 }
 
 }  // namespace tfvm

@@ -42,6 +42,13 @@ bool list_of(ExpandCtx& c, std::string_view op, Key key, std::size_t n, std::int
   return false;
 }
 
+std::int64_t times(ExpandCtx& c, std::string_view op, std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (!__builtin_mul_overflow(a, b, &r) && r <= (std::int64_t{1} << 62)) return r;
+  expected(c, op, "a result that fits into memory");
+  return 0;
+}
+
 ValueId reshape(Builder& b, ValueId x, Ints shape) {
   return x == kNoValue ? x : b.emit(Op::reshape, {x}, {{Key::shape, shape}});
 }

@@ -31,6 +31,9 @@ bool axes_of(ExpandCtx& c, std::string_view op, Ints given, std::int64_t rank, S
 // A list of n integers; none stands for n times `fill`.
 bool list_of(ExpandCtx& c, std::string_view op, Key key, std::size_t n, std::int64_t fill, Shape& out);
 
+// a·b; fails where it exceeds 2^62, and gives 0.
+std::int64_t times(ExpandCtx& c, std::string_view op, std::int64_t a, std::int64_t b);
+
 ValueId reshape(Builder& b, ValueId x, Ints shape);
 ValueId broadcast(Builder& b, ValueId x, Ints shape);
 ValueId transpose(Builder& b, ValueId x, Ints perm);

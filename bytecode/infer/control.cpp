@@ -16,7 +16,7 @@ std::string list(const InferCtx& c, Types types) {
 
 std::string called(const InferCtx& c, FunctionId f) {
   const std::string s = f.debug == kNone<DebugId> ? "" : c.t.debugs.function_name(f.debug, c.t.strings);
-  return s.empty() ? "the callee" : "@" + s;
+  return s.empty() ? "the callee" : s;
 }
 
 bool check_params(InferCtx& c, FunctionId f, Types args) {

@@ -77,7 +77,8 @@ bool check_groups(InferCtx& c, const ConvShape& x, const ConvShape& w) {
 bool infer_conv(InferCtx& c) {
   const std::size_t rank = c.dims(0).size();
   if (rank < 2 || c.dims(1).size() != rank) return infer::expect(c, "x[N,C,…] and w[O,C/groups,…] of one rank");
-  if (!c.has(Key::layout)) c.attrs = c.t.attrs.with(c.attrs, Key::layout, c.t.attrs.of("channels_first"));
+  if (!c.has(Key::layout))
+    c.attrs = c.t.attrs.with(c.attrs, Key::layout, c.t.attrs.of(std::string_view("channels_first")));
   if (c.t.attrs[c.t.attrs.get(c.attrs, Key::layout)].kind != AttrKind::Str)
     return c.fail("expected layout \"channels_first\" or \"channels_last\"");
   if (!infer::one_of(c, Key::layout, {"channels_first", "channels_last"})) return false;
