@@ -6,7 +6,7 @@
 
 namespace tfvm::math {
 
-/// The value hi + lo, |lo| at most about an ulp of hi.
+/// The value hi + lo, |lo| at most some ulps of hi.
 template <class B>
 struct Pair {
   typename B::F hi, lo;
@@ -34,11 +34,11 @@ Pair<B> two_product(B b, typename B::F x, typename B::F y) {
   return {product, b.fma(x, y, -product)};
 }
 
-/// x * y, relative error about 2^-100 (f32: 2^-42).
+/// x * y, relative error about 2^-100 (f32: 2^-42); lo may be a few ulps of hi.
 template <class B>
 Pair<B> multiply(B b, Pair<B> x, Pair<B> y) {
   const auto p = two_product(b, x.hi, y.hi);
-  return fast_two_sum(b, p.hi, b.fma(x.hi, y.lo, b.fma(x.lo, y.hi, p.lo)));
+  return {p.hi, b.fma(x.hi, y.lo, b.fma(x.lo, y.hi, p.lo))};
 }
 
 /// x / y, likewise, where 1 / y.hi is a normal number; hi alone is within 1.5 ulp.
