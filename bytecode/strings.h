@@ -1,10 +1,9 @@
 #pragma once
 // Interned strings. The attribute keys of keys.def have the first ids, in order, so a Key is its StrId.
 
-#include <deque>
-#include <string>
+#include <memory_resource>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 #include "bytecode/ids.h"
 
@@ -22,6 +21,8 @@ enum class Key : std::uint32_t {
 class StringTable {
  public:
   StringTable();
+  StringTable(const StringTable&) = delete;
+  StringTable& operator=(const StringTable&) = delete;
   StrId intern(std::string_view s);
   StrId find(std::string_view s) const;  // kNone where it was never interned
   std::string_view operator[](StrId id) const { return items_[index(id)]; }
@@ -29,8 +30,17 @@ class StringTable {
   Key key(std::string_view s) { return static_cast<Key>(intern(s)); }
 
  private:
-  std::deque<std::string> items_;  // stable addresses: the map's keys point here
-  std::unordered_map<std::string_view, StrId> ids_;
+  // An id and half of its hash, so that a probe seldom reads another string. id == kNoIndex: free.
+  struct Slot {
+    std::uint32_t id = kNoIndex;
+    std::uint32_t hash = 0;
+  };
+  std::size_t probe(std::string_view s, std::uint64_t hash) const;
+  void grow();
+
+  std::pmr::monotonic_buffer_resource arena_;
+  std::vector<std::string_view> items_;  // addresses stay
+  std::vector<Slot> slots_;              // open addressing; a power of two, at most half full
 };
 
 constexpr StrId str(Key k) { return static_cast<StrId>(k); }
