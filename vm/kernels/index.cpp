@@ -1,0 +1,190 @@
+// take, take_along, scatter_along. An index is resolved before it is used: mode "error" counts negative ones from the
+// end and reports the first that stays outside; "clip" goes to the nearest; "fill" (a negative one is outside) reads
+// NaN, 0 or false and drops writes. No element outside is ever touched.
+#include <algorithm>
+
+#include "vm/kernels/elements.h"
+#include "vm/kernels/make.h"
+#include "vm/kernels/strided.h"
+
+namespace tfvm {
+
+namespace {
+
+enum class IndexMode : std::uint8_t { Error, Clip, Fill };
+enum class Combine : std::uint8_t { Set, Add, Mul, Min, Max };
+
+struct IndexParams {
+  IndexMode mode;
+  std::int32_t axis;
+  Combine combine = Combine::Set;
+};
+
+constexpr std::int64_t kOutside = -1;
+
+// The place that index `i` stands for, or kOutside.
+std::int64_t resolve(IndexMode mode, DType dtype, std::int64_t i, std::int64_t bound, std::int64_t position,
+                     IndexFailure* failure) {
+  if (dtype == DType::U64 && i < 0) i = INT64_MAX;
+  if (i >= 0 && i < bound) return i;
+  if (mode == IndexMode::Clip) return bound == 0 ? kOutside : std::clamp<std::int64_t>(i, 0, bound - 1);
+  if (mode == IndexMode::Fill) return kOutside;
+  if (i < 0 && i >= -bound) return i + bound;
+  if (!failure->failed) *failure = {true, position, i, bound};
+  return kOutside;
+}
+
+// The element that reads outside give: NaN of a float, else zeros.
+void outside_element(DType d, std::byte* out) {
+  with_element(d, [&](auto e) {
+    using E = decltype(e);
+    typename E::Stored s{};
+    if constexpr (std::is_floating_point_v<typename E::Value>) s = E::store(static_cast<typename E::Value>(NAN));
+    std::memcpy(out, &s, sizeof s);
+  });
+}
+
+void run_take(const KernelCall& call, const void* params) {
+  const auto& p = *static_cast<const IndexParams*>(params);
+  const View &x = call.in[0], &idx = call.in[1], &out = call.out[0];
+  auto* places = reinterpret_cast<std::int64_t*>(call.scratch);
+  std::int64_t n = 0;
+  Walk<1> w(idx.rank, idx.dims);
+  w.strides(0, idx.strides);
+  for (; w.more(); w.next(), ++n) {
+    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(0) * size_of(idx.dtype));
+    places[n] = resolve(p.mode, idx.dtype, i, x.dims[p.axis], n, call.failure);
+  }
+  const std::int32_t post_rank = x.rank - p.axis - 1;
+  const std::int64_t *post_dims = x.dims + p.axis + 1, *post_strides = x.strides + p.axis + 1;
+  const std::int64_t* out_post = out.strides + out.rank - post_rank;
+  std::int64_t post = 1;
+  for (std::int32_t d = 0; d < post_rank; ++d) post *= post_dims[d];
+  const std::int64_t size = size_of(out.dtype);
+  alignas(16) std::byte nothing[16] = {};
+  outside_element(x.dtype, nothing);
+  std::byte* to = out.data;
+  Walk<1> pre(p.axis, x.dims);
+  pre.strides(0, x.strides);
+  for (; pre.more(); pre.next())
+    for (std::int64_t k = 0; k < n; ++k, to += post * size) {
+      if (places[k] == kOutside) {
+        for (std::int64_t e = 0; e < post; ++e) std::memcpy(to + e * size, nothing, static_cast<std::size_t>(size));
+        continue;
+      }
+      const std::int64_t from = pre.at(0) + places[k] * x.strides[p.axis];
+      copy_strided(post_rank, post_dims, to, out_post, x.data + from * size, post_strides, size);
+    }
+}
+
+// x's strides with 0 along the axis (its place comes from the index) and along dims of extent 1 that idx repeats.
+void lane_strides(const View& x, const View& like, std::int32_t axis, std::int64_t* out) {
+  for (std::int32_t d = 0; d < x.rank; ++d)
+    out[d] = d == axis || (x.dims[d] == 1 && like.dims[d] != 1) ? 0 : x.strides[d];
+}
+
+void run_take_along(const KernelCall& call, const void* params) {
+  const auto& p = *static_cast<const IndexParams*>(params);
+  const View &x = call.in[0], &idx = call.in[1], &out = call.out[0];
+  std::int64_t xs[kMaxRank], is[kMaxRank];
+  lane_strides(x, out, p.axis, xs);
+  lane_strides(idx, out, -1, is);
+  alignas(16) std::byte nothing[16] = {};
+  outside_element(x.dtype, nothing);
+  const std::int64_t size = size_of(out.dtype);
+  std::byte* to = out.data;
+  Walk<2> w(out.rank, out.dims);
+  w.strides(0, xs);
+  w.strides(1, is);
+  for (std::int64_t n = 0; w.more(); w.next(), ++n, to += size) {
+    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(1) * size_of(idx.dtype));
+    const std::int64_t at = resolve(p.mode, idx.dtype, i, x.dims[p.axis], n, call.failure);
+    const std::byte* from = at == kOutside ? nothing : x.data + (w.at(0) + at * x.strides[p.axis]) * size;
+    std::memcpy(to, from, static_cast<std::size_t>(size));
+  }
+}
+
+template <class V>
+V combined(Combine c, V old, V now) {
+  switch (c) {
+    case Combine::Set:
+      return now;
+    case Combine::Add:
+      return sum_of(old, now);
+    case Combine::Mul:
+      return product_of(old, now);
+    case Combine::Min:
+      return min_of(old, now);
+    case Combine::Max:
+      return max_of(old, now);
+  }
+  return now;
+}
+
+// Updates in row-major order of the indices, so of equal places the last wins (set), and sums have one order.
+template <class E>
+void scatter_elements(const KernelCall& call, const IndexParams& p) {
+  const View &idx = call.in[1], &u = call.in[2], &out = call.out[0];
+  std::int64_t os[kMaxRank], is[kMaxRank];
+  lane_strides(out, u, p.axis, os);
+  lane_strides(idx, u, -1, is);
+  auto* to = reinterpret_cast<typename E::Stored*>(out.data);
+  const auto* from = reinterpret_cast<const typename E::Stored*>(u.data);
+  Walk<3> w(u.rank, u.dims);
+  w.strides(0, os);
+  w.strides(1, is);
+  w.strides(2, u.strides);
+  for (std::int64_t n = 0; w.more(); w.next(), ++n) {
+    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(1) * size_of(idx.dtype));
+    const std::int64_t at = resolve(p.mode, idx.dtype, i, out.dims[p.axis], n, call.failure);
+    if (at == kOutside) continue;
+    auto& place = to[w.at(0) + at * out.strides[p.axis]];
+    const auto value = combined(p.combine, E::load(place), E::load(from[w.at(2)]));
+    place = p.combine == Combine::Set ? from[w.at(2)] : E::store(value);
+  }
+}
+
+void run_scatter_along(const KernelCall& call, const void* params) {
+  copy_view(call.out[0], call.in[0]);
+  const auto& p = *static_cast<const IndexParams*>(params);
+  with_element(call.out[0].dtype, [&](auto e) { scatter_elements<decltype(e)>(call, p); });
+}
+
+IndexMode mode_of(const KernelRequest& r) {
+  const std::string_view m = r.attrs.get_str(r.at, Key::mode);
+  return m == "clip" ? IndexMode::Clip : m == "fill" ? IndexMode::Fill : IndexMode::Error;
+}
+
+std::int32_t axis_of(const KernelRequest& r) { return static_cast<std::int32_t>(r.attrs.get_int(r.at, Key::axis)); }
+
+Error no_complex(const KernelRequest& r) {
+  return {Code::Unsupported, "[" + std::string(name(r.op)) + "] of complex dtypes: with the complex kernels"};
+}
+
+}  // namespace
+
+Result<Kernel> make_take(const KernelRequest& r) {
+  if (is_complex(r.dtype(0))) return no_complex(r);
+  const auto places = static_cast<std::size_t>(r.types.elements(r.operands[1]));
+  return kernel_of(run_take, IndexParams{mode_of(r), axis_of(r)}, places * sizeof(std::int64_t));
+}
+
+Result<Kernel> make_take_along(const KernelRequest& r) {
+  if (is_complex(r.dtype(0))) return no_complex(r);
+  return kernel_of(run_take_along, IndexParams{mode_of(r), axis_of(r)});
+}
+
+Result<Kernel> make_scatter_along(const KernelRequest& r) {
+  if (is_complex(r.dtype(0))) return no_complex(r);
+  constexpr std::pair<std::string_view, Combine> kCombine[] = {{"set", Combine::Set},
+                                                               {"add", Combine::Add},
+                                                               {"mul", Combine::Mul},
+                                                               {"min", Combine::Min},
+                                                               {"max", Combine::Max}};
+  for (const auto& [text, combine] : kCombine)
+    if (text == r.attrs.get_str(r.at, Key::combine))
+      return kernel_of(run_scatter_along, IndexParams{mode_of(r), axis_of(r), combine});
+  return Error{Code::Type, "[scatter_along] expected combine set, add, mul, min or max"};
+}
+
+}  // namespace tfvm

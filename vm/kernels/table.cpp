@@ -1,0 +1,52 @@
+// Which maker makes the kernel of which op.
+#include "vm/kernels/dot.h"
+#include "vm/kernels/make.h"
+#include "vm/kernels/strided.h"
+
+namespace tfvm {
+
+Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op, AttrId at,
+                           std::span<const TypeId> operands, std::span<const TypeId> results) {
+  const KernelRequest r{types, attrs, op, at, operands, results};
+  const std::string row = "[" + std::string(name(op)) + "] ";
+  for (const auto& list : {operands, results})
+    for (TypeId id : list) {
+      if (!types[id].is_tensor()) return Error{Code::Unsupported, row + "has no kernel for " + types.text(id)};
+      if (types.rank(id) > kMaxRank)
+        return Error{Code::Limit, row + "has kernels up to rank 32, got " + types.text(id)};
+    }
+  switch (op) {
+    case Op::dot_general:
+      return make_dot_kernel(types, attrs, at, operands, results);
+    case Op::concat:
+      return make_concat(r);
+    case Op::pad:
+      return make_pad(r);
+    case Op::reverse:
+      return make_reverse(r);
+    case Op::dynamic_slice:
+      return make_dynamic_slice(r);
+    case Op::dynamic_update_slice:
+      return make_dynamic_update_slice(r);
+    case Op::take:
+      return make_take(r);
+    case Op::take_along:
+      return make_take_along(r);
+    case Op::scatter_along:
+      return make_scatter_along(r);
+    case Op::cumsum:
+    case Op::cumprod:
+    case Op::cummax:
+    case Op::cummin:
+    case Op::cumlogsumexp:
+      return make_cumulative(r);
+    case Op::argmax:
+    case Op::argmin:
+      return make_arg_reduce(r);
+    default:
+      return Error{Code::Unsupported,
+                   row + "has no kernel" + (info(op).hole.empty() ? "" : ": " + std::string(info(op).hole))};
+  }
+}
+
+}  // namespace tfvm
