@@ -92,10 +92,12 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
   Builder b(t, env.options, f, "vmap");
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < args.size(); ++k) {
-    const ValueId p = b.param(args[k]);
-    b.name_from(p, static_cast<ValueId>(k));
+    operands.push_back(b.param(args[k]));
+    b.name_from(operands[k], static_cast<ValueId>(k));
+  }
+  for (std::size_t k = 0; k < args.size(); ++k) {
     const std::int64_t dim = params.in_dims[k].value_or(0);
-    operands.push_back(params.in_dims[k] ? move_dim(b, p, dim < 0 ? dim + t.types.rank(args[k]) : dim, 0) : p);
+    if (params.in_dims[k]) operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
   }
   std::vector<ValueId> out = b.emit_all(Op::call, operands, t.attrs.dict({{Key::callee, inner->f}}));
   for (std::size_t k = 0; k < out.size() && !b.failed(); ++k) {
