@@ -60,9 +60,8 @@ Result<FunctionId> make_jvp(TransformEnv& env, CalleeRef& callee, AttrId attrs, 
 }
 
 std::optional<DType> jvp_hint(TransformEnv& env, CalleeRef& callee, AttrId, Types args, std::size_t k) {
-  const Result<std::size_t> n = callee.arity(args);
-  if (!n) return std::nullopt;
-  if (k < *n) return callee.hint(args, k);
+  const Result<std::size_t> n = callee.arity(args.first(k));  // an error: argument k is still one of the callee's
+  if (!n || k < *n) return callee.hint(args, k);
   const std::vector<std::uint32_t> floats = positions(differentiable(env.tables, args.first(*n)));
   if (k - *n >= floats.size()) return std::nullopt;
   return env.tables.types.dtype(args[floats[k - *n]]);
@@ -86,9 +85,8 @@ Result<FunctionId> make_vjp(TransformEnv& env, CalleeRef& callee, AttrId attrs, 
 }
 
 std::optional<DType> vjp_hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args, std::size_t k) {
-  const Result<std::size_t> n = callee.arity(args);
-  if (!n) return std::nullopt;
-  if (k < *n) return callee.hint(args, k);
+  const Result<std::size_t> n = callee.arity(args.first(k));  // an error: argument k is still one of the callee's
+  if (!n || k < *n) return callee.hint(args, k);
   const Result<std::vector<TypeId>> cts = cotangent_types(env, callee, attrs, args.first(*n));
   if (!cts || k - *n >= cts->size()) return std::nullopt;
   return env.tables.types.dtype((*cts)[k - *n]);
@@ -110,9 +108,8 @@ Result<FunctionId> make_hvp(TransformEnv& env, CalleeRef& callee, AttrId attrs, 
 }
 
 std::optional<DType> hvp_hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args, std::size_t k) {
-  const Result<std::size_t> n = callee.arity(args);
-  if (!n) return std::nullopt;
-  if (k < *n) return callee.hint(args, k);
+  const Result<std::size_t> n = callee.arity(args.first(k));  // an error: argument k is still one of the callee's
+  if (!n || k < *n) return callee.hint(args, k);
   const DerivParams p = params_of(env, attrs);
   if (k - *n >= p.argnums.size()) return std::nullopt;
   const std::int64_t a = p.argnums[k - *n];

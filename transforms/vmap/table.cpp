@@ -53,8 +53,29 @@ Result<VmapParams> parse_params(TransformEnv& env, AttrId attrs, std::size_t arg
   return p;
 }
 
-Result<std::size_t> arity(TransformEnv&, CalleeRef& callee, AttrId, std::span<const TypeId> available) {
-  return callee.arity(available);
+// The types that one lane sees, as far as they are known: in_dims that don't fit are left to `make`.
+std::vector<TypeId> known_lanes(TransformEnv& env, AttrId attrs, std::span<const TypeId> args) {
+  std::vector<TypeId> lane(args.begin(), args.end());
+  const Result<VmapParams> p = parse_params(env, attrs, args.size());
+  for (std::size_t j = 0; p && j < std::min(lane.size(), p->in_dims.size()); ++j) {
+    if (lane[j] == kNone<TypeId> || !p->in_dims[j]) continue;
+    const Type type = env.tables.types[lane[j]];
+    const std::int64_t dim = *p->in_dims[j] + (*p->in_dims[j] < 0 ? type.rank() : 0);
+    if (!type.is_tensor() || dim < 0 || dim >= type.rank()) continue;
+    std::vector<std::int64_t> dims(type.dims.begin(), type.dims.end());
+    dims.erase(dims.begin() + dim);
+    lane[j] = env.tables.types.tensor(type.dtype, dims);
+  }
+  return lane;
+}
+
+Result<std::size_t> arity(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> available) {
+  return callee.arity(known_lanes(env, attrs, available));
+}
+
+std::optional<DType> hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args,
+                          std::size_t k) {
+  return callee.hint(known_lanes(env, attrs, args), k);
 }
 
 Result<FunctionId> make(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args) {
@@ -77,7 +98,8 @@ TransformRow vmap_row() {
                                "randomness:str=\"error\""),
           .arity = arity,
           .make = make,
-          .keeps_params = true};
+          .keeps_params = true,
+          .hint = hint};
 }
 
 }  // namespace tfvm

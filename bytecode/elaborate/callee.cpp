@@ -1,0 +1,36 @@
+#include "bytecode/elaborate/callee.h"
+
+#include <algorithm>
+
+#include "bytecode/elaborate/program.h"
+#include "bytecode/elaborate/visit.h"
+#include "bytecode/hash.h"
+
+namespace tfvm {
+
+std::size_t TypesHash::operator()(const std::vector<TypeId>& v) const {
+  return static_cast<std::size_t>(hash_span(std::span<const TypeId>(v)));
+}
+
+Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
+  std::vector<TypeId> key(args.begin(), args.end());
+  if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  Program::Visit visit(p_, nullptr, {});
+  if (!visit.status()) return visit.status().error();
+  Result<std::size_t> n = arity(args);
+  if (!n) return n.error();
+  if (*n != args.size())
+    return Error{Code::Type, text() + " takes " + std::to_string(*n) + (*n == 1 ? " argument" : " arguments") +
+                                 ", got " + std::to_string(args.size())};
+  Result<FunctionId> f = make(args);
+  if (f) made_.emplace(std::move(key), *f);
+  return f;
+}
+
+Result<AttrId> Callee::call_attrs(std::span<const TypeId> args) {
+  Result<FunctionId> f = instantiate(args);
+  if (!f) return f.error();
+  return p_.tables().attrs.dict({{Key::callee, *f}});
+}
+
+}  // namespace tfvm

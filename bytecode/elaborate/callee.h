@@ -1,0 +1,75 @@
+#pragma once
+// Functions by name and derived functions, before their argument types are known. `instantiate` gives typed code, once
+// for equal argument types; cycles and too deep chains of calls are errors.
+
+#include <memory>
+#include <unordered_map>
+
+#include "bytecode/elaborate/globals.h"
+#include "bytecode/elaborate/pattern.h"
+#include "bytecode/transform_table.h"
+
+namespace tfvm {
+
+class Program;
+struct Source;  // a module and its namespace
+
+struct TypesHash {
+  std::size_t operator()(const std::vector<TypeId>& v) const;
+};
+
+class Callee : public CalleeRef {
+ public:
+  explicit Callee(Program& p) : p_(p) {}
+  Result<FunctionId> instantiate(std::span<const TypeId> args) final;
+  // What the instruction `call` has for these arguments: {callee}, and own rules where the function has some.
+  virtual Result<AttrId> call_attrs(std::span<const TypeId> args);
+  // The params and buffers that it reads, by the text, in order of declaration.
+  virtual const std::vector<GlobalUse>& globals() const = 0;
+  virtual bool is_library() const { return false; }
+  // Written by name, with the names of its parameters and attributes; null for a transform.
+  virtual const class TemplateCallee* as_template() const { return nullptr; }
+
+ protected:
+  virtual Result<FunctionId> make(std::span<const TypeId> args) = 0;
+  Program& p_;
+
+ private:
+  std::unordered_map<std::vector<TypeId>, FunctionId, TypesHash> made_;
+};
+
+// @f, @f<axis=0>, or a function of the stdlib.
+class TemplateCallee final : public Callee {
+ public:
+  TemplateCallee(Program& p, const Source& source, const Template& f, AttrId attrs);
+  Result<std::size_t> arity(std::span<const TypeId>) override { return f_.params.size(); }
+  std::span<const StrId> param_names() const override { return names_; }
+  std::string text() const override;
+  std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  // As `hint`; where nothing binds the parameter's class, the dtype of the written result, if the class takes it.
+  std::optional<DType> literal_dtype(std::span<const TypeId> args, std::size_t k, std::optional<DType> written) const;
+  Result<AttrId> call_attrs(std::span<const TypeId> args) override;
+  const std::vector<GlobalUse>& globals() const override;
+  bool is_library() const override;
+  const TemplateCallee* as_template() const override { return this; }
+  const Template& written() const { return f_; }
+
+ protected:
+  Result<FunctionId> make(std::span<const TypeId> args) override;
+
+ private:
+  Result<FunctionId> code(std::span<const TypeId> args);  // the body as written, without its own rules
+  Result<Unit> bind(std::span<const TypeId> args, Bindings& b) const;
+  Result<Callee*> rule(std::uint32_t node);
+  Status add_rules(std::span<const TypeId> args, FunctionId code, AttrId& attrs);
+  Result<FunctionId> rule_or_failure(Key kind, Callee& rule, std::span<const TypeId> args,
+                                     std::span<const TypeId> results, bool prefix);
+
+  const Source& source_;
+  const Template& f_;
+  AttrId attrs_;
+  std::vector<StrId> names_;
+  std::unordered_map<std::vector<TypeId>, AttrId, TypesHash> calls_;
+};
+
+}  // namespace tfvm

@@ -1,0 +1,110 @@
+#include "bytecode/elaborate/derived.h"
+
+#include <algorithm>
+
+#include "bytecode/elaborate/program.h"
+
+namespace tfvm {
+
+Result<std::size_t> TransformCallee::arity(std::span<const TypeId> available) {
+  return row_.arity(env_, inner_, attrs_, available);
+}
+
+std::span<const StrId> TransformCallee::param_names() const {
+  return row_.keeps_params ? inner_.param_names() : std::span<const StrId>{};
+}
+
+std::optional<DType> TransformCallee::hint(std::span<const TypeId> args, std::size_t k) {
+  return row_.hint ? row_.hint(env_, inner_, attrs_, args, k) : inner_.hint(args, k);
+}
+
+Result<FunctionId> TransformCallee::make(std::span<const TypeId> args) {
+  Result<FunctionId> f = row_.make(env_, inner_, attrs_, args);
+  if (f) return f;
+  return std::move(f).error().note("in " + text_);
+}
+
+Result<AttrId> CheckpointCallee::call_attrs(std::span<const TypeId> args) {
+  Result<AttrId> attrs = inner_.call_attrs(args);
+  if (!attrs) return attrs;
+  return p_.tables().attrs.with(*attrs, Key::policy, policy_);
+}
+
+// func @f'(x…) { call @f(x…) {attrs} }
+static Result<FunctionId> wrap_call(Program& p, std::string_view name, std::span<const TypeId> args, AttrId attrs) {
+  Builder b(p.tables(), p.options().builder, name);
+  std::vector<ValueId> params;
+  for (TypeId type : args) params.push_back(b.param(type));
+  return b.seal(b.emit_all(Op::call, params, attrs));
+}
+
+Result<FunctionId> CheckpointCallee::make(std::span<const TypeId> args) {
+  Result<AttrId> attrs = call_attrs(args);
+  if (!attrs) return std::move(attrs).error().note("in " + text());
+  return wrap_call(p_, text(), args, *attrs);
+}
+
+LiftedCallee::LiftedCallee(Program& p, Callee& inner, std::vector<GlobalUse> globals)
+    : Callee(p), inner_(inner), lifted_(std::move(globals)) {
+  for (const GlobalUse& g : inner.globals())
+    if (std::ranges::find(lifted_, g) == lifted_.end()) rest_.push_back(g);
+  for (const GlobalUse& g : lifted_) names_.push_back(g.name);
+  names_.insert(names_.end(), inner.param_names().begin(), inner.param_names().end());
+}
+
+Result<std::size_t> LiftedCallee::arity(std::span<const TypeId> available) {
+  Result<std::size_t> n = inner_.arity(available.subspan(std::min(available.size(), lifted_.size())));
+  if (!n) return n;
+  return *n + lifted_.size();
+}
+
+std::optional<DType> LiftedCallee::hint(std::span<const TypeId> args, std::size_t k) {
+  if (k < lifted_.size()) return p_.tables().types.dtype(lifted_[k].type);
+  return inner_.hint(args.subspan(lifted_.size()), k - lifted_.size());
+}
+
+Result<FunctionId> LiftedCallee::make(std::span<const TypeId> args) {
+  const TypeTable& types = p_.tables().types;
+  for (std::size_t k = 0; k < lifted_.size(); ++k)
+    if (args[k] != lifted_[k].type)
+      return Error{Code::Type, "[" + text() + "] @" + std::string(p_.tables().strings[lifted_[k].name]) +
+                                   ": expected " + types.text(lifted_[k].type) + ", got " + types.text(args[k])};
+  Result<FunctionId> f = inner_.instantiate(args.subspan(lifted_.size()));
+  if (!f) return std::move(f).error().note("in " + text());
+  return lift_globals(p_.tables(), *f, lifted_);
+}
+
+std::vector<TypeId> BoundCallee::with_bound(std::span<const TypeId> args) const {
+  std::vector<TypeId> all;
+  for (const GlobalUse& g : bound_) all.push_back(g.type);
+  all.insert(all.end(), args.begin(), args.end());
+  return all;
+}
+
+Result<std::size_t> BoundCallee::arity(std::span<const TypeId> available) {
+  Result<std::size_t> n = inner_.arity(with_bound(available));
+  if (!n || *n < bound_.size()) return n;
+  return *n - bound_.size();
+}
+
+std::span<const StrId> BoundCallee::param_names() const {
+  const std::span<const StrId> names = inner_.param_names();
+  return names.subspan(std::min(names.size(), bound_.size()));
+}
+
+std::optional<DType> BoundCallee::hint(std::span<const TypeId> args, std::size_t k) {
+  return inner_.hint(with_bound(args), k + bound_.size());
+}
+
+Result<FunctionId> BoundCallee::make(std::span<const TypeId> args) {
+  Result<AttrId> attrs = inner_.call_attrs(with_bound(args));
+  if (!attrs) return attrs.error();
+  Builder b(p_.tables(), p_.options().builder, text_);
+  std::vector<ValueId> params, operands;
+  for (TypeId type : args) params.push_back(b.param(type));
+  for (const GlobalUse& g : bound_) operands.push_back(emit_global(b, g));
+  operands.insert(operands.end(), params.begin(), params.end());
+  return b.seal(b.emit_all(Op::call, operands, *attrs));
+}
+
+}  // namespace tfvm

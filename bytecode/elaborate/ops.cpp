@@ -1,0 +1,163 @@
+// Statements that name an op: rows of the op table, C++ expansions, functions of the stdlib.
+#include <algorithm>
+
+#include "bytecode/defaults.h"
+#include "bytecode/elaborate/elaborator.h"
+
+namespace tfvm {
+
+namespace {
+
+// Made by the library, never written.
+bool is_internal(Op op) {
+  switch (op) {
+    case Op::constant:
+    case Op::global:
+    case Op::write:
+    case Op::pack:
+    case Op::unpack:
+    case Op::tape_new:
+    case Op::tape_push:
+    case Op::tape_pop:
+      return true;
+    default:
+      return info(op).kind == OpKind::Control;
+  }
+}
+
+// The result has the dtype of the first group of operands: a written result type decides that of literals.
+bool result_is_group(Op op) {
+  switch (op) {
+    case Op::cast:
+    case Op::bitcast:
+    case Op::isnan:
+    case Op::isinf:
+    case Op::isfinite:
+    case Op::real:
+    case Op::imag:
+    case Op::argmax:
+    case Op::argmin:
+    case Op::argsort:
+    case Op::searchsorted:
+      return false;
+    default:
+      return info(op).kind != OpKind::Compare;
+  }
+}
+
+// A view that no functional op has the meaning of.
+bool needs_storage(Op op) { return op == Op::as_strided || op == Op::view_dtype || op == Op::unfold; }
+
+}  // namespace
+
+bool Elaborator::op(const Stmt& s) {
+  const std::string_view name = t_.strings[s.op];
+  const Program::OpRef& ref = p_.find_op(s.op);
+  if (name.starts_with("expect_")) return fail(Code::Type, std::string(name) + " stands only in a test");
+  // `select %x {axis, index}` is a view, `select %p, %x, %y` the prim.
+  const bool view_select = ref.prim == Op::select && s.operands.count == 1;
+  const bool prefer_core = ref.core && (view_select || (ref.prim && needs_storage(*ref.prim)));
+  if (ref.prim && !prefer_core && !is_internal(*ref.prim))
+    return *ref.prim == Op::reduce ? reduce_function(s) : prim(s, *ref.prim);
+  if (ref.core) return core(s, *ref.core);
+  if (ref.function) return library(s, *ref.function);
+  return unknown_op(s);
+}
+
+bool Elaborator::attributes(const Stmt& s, const Values& operands, AttrId& out) {
+  function_types_.clear();
+  if (!operands.empty() && t_.types[b().type(operands[0])].is_tensor())
+    function_types_.assign(2, t_.types.scalar(b().dtype(operands[0])));
+  Result<AttrId> attrs = eval_attrs(t_, m_, s.attrs, *this);
+  function_types_.clear();
+  if (!attrs) {
+    Error e = std::move(attrs).error();
+    e.message = what(s) + " " + e.message;
+    return fail(std::move(e));
+  }
+  out = *attrs;
+  return true;
+}
+
+bool Elaborator::prim(const Stmt& s, Op op) {
+  const OpInfo& row = info(op);
+  if (row.effect == OpEffect::Write)
+    return fail(Code::Unsupported, what(s) + " writes: mutation and views come with functionalize");
+  if (needs_storage(op))
+    return fail(Code::Unsupported, what(s) + " is a view of storage: mutation and views come with functionalize");
+  Values operands;
+  AttrId attrs = t_.attrs.empty();
+  if (!op_operands(s, s.operands, row.operands, result_is_group(op), operands) || !attributes(s, operands, attrs))
+    return false;
+  return define(s, b().emit_all(op, operands, attrs));
+}
+
+// reduce @f, x…, init… {axes}: @f takes (acc…, x…), scalars of the dtypes of init… and x….
+bool Elaborator::reduce_function(const Stmt& s) {
+  const auto written = Module::at(m_.operands, s.operands);
+  if (written.size() < 3 || written.size() % 2 == 0 || written[0].kind != OperandKind::Callee)
+    return fail(Code::Type, "[reduce] takes a function, then as many initial values as inputs");
+  const std::size_t n = (written.size() - 1) / 2;
+  const auto dtype_of_input = [&](std::span<const TypeId> known, std::size_t k) -> std::optional<DType> {
+    return k >= n && known[k - n] != kNone<TypeId> ? std::optional(t_.types.dtype(known[k - n])) : std::nullopt;
+  };
+  Values operands;
+  if (!arguments(Range{s.operands.begin + 1, s.operands.count - 1}, dtype_of_input, s, operands)) return false;
+  std::vector<TypeId> scalars;
+  for (std::size_t k = 0; k < 2 * n; ++k)
+    scalars.push_back(t_.types.scalar(b().dtype(operands[k < n ? n + k : k - n])));
+  Callee* f = nullptr;
+  FunctionId body;
+  AttrId attrs = t_.attrs.empty();
+  if (!callee(written[0], f) || !instantiate(*f, scalars, body) || !attributes(s, operands, attrs)) return false;
+  attrs = t_.attrs.with(attrs, Key::body, t_.attrs.of(body));
+  return define(s, b().emit_all(Op::reduce, operands, attrs));
+}
+
+bool Elaborator::core(const Stmt& s, const CoreRow& row) {
+  Values operands;
+  AttrId given = t_.attrs.empty();
+  if (!op_operands(s, s.operands, row.operands, true, operands) || !attributes(s, operands, given)) return false;
+  const auto count = [&](char arity) { return std::ranges::count(row.operands, arity, &OperandSpec::arity); };
+  const auto least = static_cast<std::size_t>(count('1'));
+  if (operands.size() < least || (count('*') == 0 && operands.size() > row.operands.size()))
+    return fail(Code::Type, what(s) + " takes " + (least == row.operands.size() ? "" : "at least ") +
+                                std::to_string(least) + (least == 1 ? " operand" : " operands") + ", got " +
+                                std::to_string(operands.size()));
+  Result<AttrId> attrs = complete_attrs(t_, row.name, row.attrs, given);
+  if (!attrs) return fail(std::move(attrs).error());
+  ExpandCtx ctx{b(), operands, *attrs};
+  const Values results = row.expand(ctx);
+  return define(s, results);
+}
+
+bool Elaborator::library(const Stmt& s, const Template& f) {
+  AttrId attrs = t_.attrs.empty();
+  if (!attributes(s, {}, attrs)) return false;
+  Result<TemplateCallee*> callee = p_.instance_of(p_.source(Space::Ops), f, attrs);
+  if (!callee) return callee_error(Error(callee.error()), what(s), true);
+  if (s.operands.count != f.params.size())
+    return fail(Code::Type, what(s) + " takes " + std::to_string(f.params.size()) +
+                                (f.params.size() == 1 ? " operand" : " operands") + ", got " +
+                                std::to_string(s.operands.count));
+  Values args, results;
+  return arguments(**callee, s.operands, s, args) && emit_call(**callee, args, t_.attrs.none(), results) &&
+         define(s, results);
+}
+
+bool Elaborator::unknown_op(const Stmt& s) {
+  std::string_view name = t_.strings[s.op];
+  if (name.ends_with('_') && name.size() > 1)
+    if (const auto op = tfvm::find_op(name.substr(0, name.size() - 1)); op && is_elementwise(*op))
+      return fail(Code::Unsupported, what(s) + " writes: mutation and views come with functionalize");
+  std::vector<std::string_view> known;
+  for (std::size_t k = 0; k < kOps; ++k)
+    if (!is_internal(static_cast<Op>(k))) known.push_back(info(static_cast<Op>(k)).name);
+  for (const CoreRow& row : core_rows()) known.push_back(row.name);
+  for (const Template& f : p_.source(Space::Ops).module.funcs) known.push_back(t_.strings[f.name]);
+  std::string message = "unknown op '" + std::string(name) + "'";
+  if (const std::string near = near_miss(name, known); !near.empty()) message += "; did you mean '" + near + "'?";
+  return fail(Code::Name, message);
+}
+
+}  // namespace tfvm

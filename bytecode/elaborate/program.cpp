@@ -1,0 +1,261 @@
+#include "bytecode/elaborate/program.h"
+
+#include <algorithm>
+
+#include "bytecode/defaults.h"
+#include "bytecode/elaborate/elaborator.h"
+#include "bytecode/elaborate/visit.h"
+
+namespace tfvm {
+
+namespace {
+
+struct Importer {
+  Tables& t;
+  const ModuleLoader& load;
+  std::map<std::string, bool> files;  // true: being read
+  Module out;
+
+  static std::string beside(std::string_view file, std::string_view path) {
+    if (path.starts_with('/')) return std::string(path);
+    std::vector<std::string_view> parts;
+    const std::size_t slash = file.rfind('/');
+    const std::string full =
+        (slash == file.npos ? std::string() : std::string(file.substr(0, slash + 1))) + std::string(path);
+    for (std::size_t begin = 0; begin <= full.size();) {
+      const std::size_t end = std::min(full.find('/', begin), full.size());
+      const std::string_view part = std::string_view(full).substr(begin, end - begin);
+      if (part == ".." && !parts.empty() && parts.back() != "..")
+        parts.pop_back();
+      else if (part != "." && !(part.empty() && begin > 0))
+        parts.push_back(part);
+      begin = end + 1;
+    }
+    std::string s;
+    for (std::size_t k = 0; k < parts.size(); ++k) s += (k ? "/" : "") + std::string(parts[k]);
+    return s;
+  }
+
+  Status add(Module m) {
+    const std::string file(m.file == kNone<StrId> ? std::string_view() : t.strings[m.file]);
+    files[file] = true;
+    for (const Import& import : m.imports) {
+      const std::string path = beside(file, t.strings[import.path]);
+      if (const auto it = files.find(path); it != files.end()) {
+        if (it->second) return Error{Code::Name, "import of \"" + path + "\" is a cycle", import.loc};
+        continue;
+      }
+      if (!load) return Error{Code::Io, "import of \"" + path + "\": no files can be read here", import.loc};
+      Result<Module> next = load(path);
+      if (!next) {
+        if (next.error().loc.line == 0) next.error().loc = import.loc;
+        return std::move(next).error().note("imported as \"" + path + "\"");
+      }
+      next->file = t.strings.intern(path);
+      if (Status s = add(std::move(*next)); !s) return s;
+    }
+    files[file] = false;
+    return merge(out, m, t.strings);
+  }
+};
+
+}  // namespace
+
+Result<Module> merge_imports(Tables& t, Module main, const ModuleLoader& load) {
+  const StrId file = main.file;
+  if (main.imports.empty()) return main;
+  Importer in{t, load, {}, {}};
+  if (Status s = in.add(std::move(main)); !s) return s.error();
+  in.out.file = file;
+  return std::move(in.out);
+}
+
+Status Program::load(Module module, Space space) {
+  Source& source = sources_[static_cast<std::size_t>(space)];
+  source.module = std::move(module);
+  const Module& m = source.module;
+  if (Status s = check_names(m, t_.strings); !s) return s;
+  if (space != Space::User) return ok();
+  for (const Global& g : m.globals) {
+    const auto type = concrete_type(t_, m, g.type);
+    if (!type)
+      return Error{
+          Code::Type,
+          "@" + std::string(t_.strings[g.name]) + " must have a dtype and sizes, not " + pattern_text(t_, m, g.type),
+          g.loc};
+    global_types_.push_back(*type);
+  }
+  return ok();
+}
+
+GlobalUse Program::global(const Source& source, std::uint32_t at) const {
+  return {source.module.globals[at].name, at, global_types_[at]};
+}
+
+const Program::OpRef& Program::find_op(StrId name) {
+  const auto [it, fresh] = ops_.try_emplace(name);
+  OpRef& ref = it->second;
+  if (!fresh) return ref;
+  ref.prim = tfvm::find_op(t_.strings[name]);
+  ref.core = find_core(t_.strings[name]);
+  const Module& lib = source(Space::Ops).module;
+  if (const Item* item = lib.find(name); item && item->kind == ItemKind::Func) ref.function = &lib.funcs[item->at];
+  return ref;
+}
+
+Result<Callee*> Program::function(std::string_view name) {
+  const Source& user = source(Space::User);
+  const StrId id = t_.strings.intern(name);
+  const Item* item = user.module.find(id);
+  NamedAttrs none;
+  if (item && item->kind == ItemKind::Derived) return callee(user, user.module.derived[item->at].callee, none);
+  if (item && item->kind == ItemKind::Func) {
+    Result<TemplateCallee*> f = instance_of(user, user.module.funcs[item->at], t_.attrs.empty());
+    if (!f) return f.error();
+    return static_cast<Callee*>(*f);
+  }
+  std::vector<std::string_view> known;
+  for (const auto& [key, value] : user.module.names)
+    if (value.kind != ItemKind::Global) known.push_back(t_.strings[key]);
+  std::sort(known.begin(), known.end());
+  std::string message = "there is no function @" + std::string(name);
+  if (const std::string near = near_miss(name, known); !near.empty()) message += "; did you mean @" + near + "?";
+  return Error{Code::Name, message};
+}
+
+Result<Step> Program::finish(FunctionId f, std::vector<Local> inputs, std::vector<StrId> names) {
+  Step step;
+  step.globals = globals_used(t_, f);
+  Result<FunctionId> lifted = lift_globals(t_, f, step.globals);
+  if (!lifted) return lifted.error();
+  step.function = *lifted;
+  step.inputs = std::move(inputs);
+  step.input_names = std::move(names);
+  return step;
+}
+
+Result<Step> Program::entry(Callee& f, std::span<const TypeId> args) {
+  Result<FunctionId> made = f.instantiate(args);
+  if (!made) return made.error();
+  const std::span<const StrId> names = f.param_names();
+  return finish(*made, {}, {names.begin(), names.end()});
+}
+
+Result<Step> Program::step(const Test& test, const Stmt& stmt, const LocalTypes& types) {
+  Bindings none;
+  Elaborator e(*this, source(Space::User), test.loc, none);
+  std::vector<Local> inputs;
+  std::vector<StrId> names;
+  Result<FunctionId> f = e.statement(stmt, types, inputs, names);
+  if (!f) return f.error();
+  return finish(*f, std::move(inputs), std::move(names));
+}
+
+Result<Expectation> Program::expectation(const Test& test, const Stmt& stmt, const LocalTypes& types) {
+  static const std::vector<AttrSpec> kClose = parse_attr_specs("rtol:float=1e-5 atol:float=1e-8 equal_nan:bool=true");
+  static const std::vector<AttrSpec> kEq = parse_attr_specs("bitwise:bool=false");
+  static const std::vector<AttrSpec> kShape = parse_attr_specs("shape:ints");
+  const std::string_view kind = t_.strings[stmt.op];
+  const Loc loc{test.loc.file, stmt.place.line, stmt.place.col};
+  const std::vector<AttrSpec>* specs = kind == "expect_close"   ? &kClose
+                                       : kind == "expect_eq"    ? &kEq
+                                       : kind == "expect_shape" ? &kShape
+                                                                : nullptr;
+  if (!specs) return Error{Code::Name, "unknown expectation '" + std::string(kind) + "'", loc};
+  NamedAttrs none;
+  Result<AttrId> attrs = eval_attrs(t_, module(), stmt.attrs, none);
+  if (attrs) attrs = complete_attrs(t_, kind, *specs, *attrs);
+  if (!attrs) {
+    attrs.error().loc = loc;
+    return attrs.error();
+  }
+  const std::size_t wanted = specs == &kShape ? 1 : 2;
+  if (stmt.operands.count != wanted)
+    return Error{Code::Type, std::string(kind) + " takes " + (wanted == 1 ? "one value" : "two values"), loc};
+  Result<Step> step = this->step(test, stmt, types);
+  if (!step) return step.error();
+  return Expectation{stmt.op, *attrs, std::move(*step)};
+}
+
+Result<Initial> Program::initial(std::uint32_t at) {
+  const Source& user = source(Space::User);
+  const Global& g = user.module.globals[at];
+  Initial out{global(user, at), g.is_buffer, {}};
+  if (g.init == InitKind::File) {
+    out.value = std::string(t_.strings[g.path]);
+  } else if (g.init != InitKind::None) {
+    Bindings none;
+    Elaborator e(*this, user, g.loc, none);
+    if (g.init == InitKind::Literal) {
+      Result<ConstId> c = e.global_literal(g, out.global.type);
+      if (!c) return c.error();
+      out.value = *c;
+    } else {
+      Result<FunctionId> f = e.global_call(g, out.global.type);
+      if (!f) return f.error();
+      Result<Step> step = finish(*f, {}, {});
+      if (!step) return step.error();
+      out.value = std::move(*step);
+    }
+  }
+  return out;
+}
+
+std::vector<Error> Program::check() {
+  std::vector<Error> errors;
+  const Source& user = source(Space::User);
+  for (const Template& f : user.module.funcs) {
+    std::vector<TypeId> args;
+    for (const Param& p : f.params)
+      if (const auto type = p.typed ? concrete_type(t_, user.module, p.type) : std::nullopt) args.push_back(*type);
+    const bool open = std::ranges::any_of(f.attr_params, [](const AttrParam& a) { return a.default_node == kNoIndex; });
+    if (open || args.size() != f.params.size()) continue;
+    Result<TemplateCallee*> callee = instance_of(user, f, t_.attrs.empty());
+    Result<FunctionId> made = callee ? (*callee)->instantiate(args) : Result<FunctionId>(callee.error());
+    if (made) continue;
+    if (made.error().loc.line == 0) made.error().loc = f.loc;
+    errors.push_back(made.error());
+  }
+  return errors;
+}
+
+bool Program::has(std::string_view name) const {
+  const StrId id = t_.strings.find(name);
+  return id != kNone<StrId> && source(Space::Derivatives).module.find(id) != nullptr;
+}
+
+Result<FunctionId> Program::instantiate(std::string_view name, std::span<const TypeId> args) {
+  const Source& rules = source(Space::Derivatives);
+  const Item* item = rules.module.find(t_.strings.intern(name));
+  if (!item || item->kind != ItemKind::Func)
+    return Error{Code::Name, "there is no derivative rule '" + std::string(name) + "'"};
+  Result<TemplateCallee*> f = instance_of(rules, rules.module.funcs[item->at], t_.attrs.empty());
+  if (!f) return f.error();
+  return (*f)->instantiate(args);
+}
+
+Program::Visit::Visit(Program& p, const void* what, const std::string& text) : p_(p) {
+  const auto same = [what](const auto& a) { return what && a.first == what; };
+  if (const auto it = std::ranges::find_if(p.active_, same); it != p.active_.end()) {
+    std::string path;
+    for (auto at = it; at != p.active_.end(); ++at)
+      if (at->first) path += at->second + " -> ";
+    status_ = Error{Code::Type, "cycle of calls: " + path + text + "; loops are scan and while"};
+    return;
+  }
+  if (p.depth_ >= p.options_.max_depth) {
+    status_ = Error{Code::Limit, "calls and blocks are nested deeper than " + std::to_string(p.options_.max_depth)};
+    return;
+  }
+  entered_ = true;
+  ++p.depth_;
+  p.active_.emplace_back(what, text);
+}
+
+Program::Visit::~Visit() {
+  if (!entered_) return;
+  --p_.depth_;
+  p_.active_.pop_back();
+}
+
+}  // namespace tfvm

@@ -1,0 +1,131 @@
+#pragma once
+// A program as loaded: the user's module with its imports, the stdlib and the derivative rules, each in a namespace of
+// its own. Makes typed, hash-consed functions of them on demand; what is wrong with a body is found when it is made.
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "bytecode/builder.h"
+#include "bytecode/elaborate/callee.h"
+#include "bytecode/expand/core.h"
+
+namespace tfvm {
+
+enum class Space : std::uint8_t { User, Ops, Derivatives };
+
+struct Source {
+  Module module;
+  Space space;
+};
+
+// Gives the module at a path, which is relative to the importing file where it isn't absolute.
+using ModuleLoader = std::function<Result<Module>(const std::string& path)>;
+
+// Reads, with `load`, what `main` imports, and what that imports, each file once; imported items come first. A file
+// that imports itself and a name that is defined twice are errors.
+Result<Module> merge_imports(Tables& t, Module main, const ModuleLoader& load);
+
+struct ProgramOptions {
+  BuilderOptions builder;
+  const TransformTable* transforms = nullptr;
+  std::uint32_t max_depth = 256;  // of calls and blocks within each other
+};
+
+// One runnable piece of a program. Inputs are params and buffers first (`globals`), then `inputs`.
+struct Step {
+  FunctionId function;
+  std::vector<GlobalUse> globals;
+  std::vector<Local> inputs;
+  std::vector<StrId> input_names;
+};
+
+// An expectation of a test: `step` gives its operands, `kind` is "expect_close", …; attributes are complete.
+struct Expectation {
+  StrId kind;
+  AttrId attrs;
+  Step step;
+};
+
+// What gives a global its first value: nothing (zeros), a constant, a path for the host's loader, or a function to run,
+// whose own globals are earlier ones.
+struct Initial {
+  GlobalUse global;
+  bool is_buffer = false;
+  std::variant<std::monostate, ConstId, std::string, Step> value;
+};
+
+class Program final : public DerivativeRules {
+ public:
+  Program(Tables& t, ProgramOptions options) : t_(t), options_(options) {}
+  Program(const Program&) = delete;
+
+  // Each at most once, before any use. A user's module has its imports merged in.
+  Status load(Module module, Space space = Space::User);
+  const Module& module() const { return sources_[0].module; }
+
+  // @name or a derived function of the user's module; with types, ready to run.
+  Result<Callee*> function(std::string_view name);
+  // A callee of a text of its own (parse_callee): it names items of the user's module.
+  Result<Callee*> callee(const Module& pools, std::uint32_t at);
+  Result<Step> entry(Callee& f, std::span<const TypeId> args);
+  Result<Initial> initial(std::uint32_t global);
+
+  // One statement of a test, on values of these types by local. Results are those of the statement, in order.
+  using LocalTypes = std::function<std::optional<TypeId>(Local)>;
+  Result<Step> step(const Test& test, const Stmt& stmt, const LocalTypes& types);
+  Result<Expectation> expectation(const Test& test, const Stmt& stmt, const LocalTypes& types);
+
+  // Makes every function of the user's module whose parameter types are concrete; the errors, in order of the text.
+  std::vector<Error> check();
+
+  // DerivativeRules: functions of the namespace Derivatives.
+  bool has(std::string_view name) const override;
+  Result<FunctionId> instantiate(std::string_view name, std::span<const TypeId> args) override;
+
+  // --- for the parts of elaboration
+  struct OpRef {
+    std::optional<Op> prim;
+    const CoreRow* core = nullptr;
+    const Template* function = nullptr;
+    bool known() const { return prim || core || function; }
+  };
+  const OpRef& find_op(StrId name);
+  Tables& tables() { return t_; }
+  const ProgramOptions& options() const { return options_; }
+  const Source& source(Space s) const { return sources_[static_cast<std::size_t>(s)]; }
+  Result<Callee*> callee(const Source& source, std::uint32_t expr, AttrScope& scope);
+  // `given` is a Dict with some of the function's attribute parameters.
+  Result<TemplateCallee*> instance_of(const Source& source, const Template& f, AttrId given);
+  GlobalUse global(const Source& source, std::uint32_t at) const;
+  const std::vector<GlobalUse>& globals_of(const Source& source, const Template& f);
+  // Entered while a body is made: notices cycles and depth.
+  class Visit;
+
+ private:
+  Result<Callee*> callee(const Source& source, const Module& pools, std::uint32_t at, AttrScope& scope);
+  Result<Callee*> transform(const Source& source, const Module& pools, const CalleeExpr& e, Callee& inner,
+                            AttrScope& scope);
+  // `bound`: the globals that argnums names.
+  Result<AttrId> transform_attrs(const Source& source, const Module& pools, const CalleeExpr& e,
+                                 std::span<const AttrSpec> specs, AttrScope& scope, Callee& inner,
+                                 std::vector<GlobalUse>& bound);
+  const TransformRow* find_transform(std::string_view name, std::string& message) const;
+  Result<Step> finish(FunctionId f, std::vector<Local> inputs, std::vector<StrId> names);
+
+  Tables& t_;
+  ProgramOptions options_;
+  Source sources_[3] = {{{}, Space::User}, {{}, Space::Ops}, {{}, Space::Derivatives}};
+  std::vector<TypeId> global_types_;
+  std::map<std::pair<const Template*, AttrId>, std::unique_ptr<TemplateCallee>> templates_;
+  std::map<std::tuple<StrId, const Callee*, AttrId, std::vector<std::int64_t>>, std::unique_ptr<Callee>> derived_;
+  std::unordered_map<StrId, OpRef> ops_;
+  std::unordered_map<const Template*, std::vector<GlobalUse>> globals_of_;
+  std::vector<std::pair<const void*, std::string>> active_;  // what is being made, outermost first
+  std::uint32_t depth_ = 0;
+};
+
+}  // namespace tfvm
