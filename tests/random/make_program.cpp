@@ -139,7 +139,7 @@ void ProgramMaker::dot(Scope& s) {
 void ProgramMaker::index_op(Scope& s) {
   Builder& b = s.b;
   const ValueId x = pick_float(s);
-  if (b.rank(x) == 0) return unary(s);
+  if (b.rank(x) == 0 || t_.types.elements(b.type(x)) == 0) return unary(s);
   const ValueId i = as_type(s, t_.types.scalar(DType::I64));
   const auto rank = static_cast<std::size_t>(b.rank(x));
   if (below(3) == 0) return push(s, b.emit(Op::take, {x, i}, {{Key::axis, 0}, {Key::mode, "clip"}}));
