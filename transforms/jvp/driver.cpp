@@ -99,6 +99,9 @@ Result<Jvp> jvp(TransformEnv& env, FunctionId f, const Mask& active, const Mask&
   std::vector<std::int64_t> key = memo_key({&active, &force});
   key.push_back(static_cast<std::int64_t>(mode));
   if (const PassResult* known = env.memo.find("jvp", f, key)) return Jvp{known->f, known->mask};
+  if (env.tables.bodies[f.body].full)
+    return Error{Code::Unsupported, "[jvp] " + env.tables.debugs.function_name(f.debug, env.tables.strings) +
+                                        " writes or aliases: derivatives of such functions come with functionalize"};
   Walk w(env, f, mode);
   w.params(active);
   for (std::uint32_t i = 0; i < w.body.num_instrs() && !w.b.failed(); ++i) w.instr(i);
