@@ -28,4 +28,7 @@ Values expand_floor_div(ExpandCtx& c) {
   return {b.emit(Op::select, {proper, b.emit(Op::sub, {q, one}), q})};
 }
 
+// x in the dtype of y
+Values expand_cast_like(ExpandCtx& c) { return {cast(c.b, c.in[0], c.b.dtype(c.in[1]))}; }
+
 }  // namespace tfvm
