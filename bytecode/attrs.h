@@ -45,6 +45,7 @@ class AttrTable {
   AttrId of(std::int64_t i);
   AttrId of(double f);
   AttrId of(std::string_view s);
+  AttrId of(const char* s) { return of(std::string_view(s)); }  // else it would be a bool
   AttrId of(DType d);
   AttrId of(FunctionId f);
   AttrId of(ConstId c);

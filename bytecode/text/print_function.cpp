@@ -54,9 +54,12 @@ class FunctionPrinter {
   // Values by their names in the program; a second value of a name and one without get a number.
   void name_values(FunctionId f, const Body& body) {
     values_.assign(body.num_values(), {});
+    for (std::uint32_t i = 0; i < body.num_instrs(); ++i)
+      if (body.ops[i] == Op::constant) values_[body.result_begin[i]] = literal(t_.attrs[body.attrs[i]].constant);
     std::map<std::string, int> used;
     int unnamed = 0;
     for (std::uint32_t v = 0; v < body.num_values(); ++v) {
+      if (!values_[v].empty()) continue;
       std::string name = t_.debugs.value_name(f.debug, static_cast<ValueId>(v), t_.strings);
       if (name.empty() || name.front() == '.') {
         values_[v] = "%" + std::to_string(unnamed++);
@@ -65,8 +68,6 @@ class FunctionPrinter {
       const int n = used[name]++;
       values_[v] = "%" + (n ? name + "'" + std::to_string(n) : name);
     }
-    for (std::uint32_t i = 0; i < body.num_instrs(); ++i)
-      if (body.ops[i] == Op::constant) values_[body.result_begin[i]] = literal(t_.attrs[body.attrs[i]].constant);
   }
 
   void instr(const Instr& in, const Body&) {
