@@ -33,21 +33,21 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-enum class NodeKind : std::uint8_t {
+enum class NestNodeKind : std::uint8_t {
   Load,      // the element at an access
   Constant,  // the same element everywhere
   Iota,      // the affine function of an access itself: offset + sum of strides * i, as dtype; its base is unused
   Op,        // an elementwise op of ops/elementwise.def; rounds to its dtype
 };
 
-struct Node {
-  NodeKind kind = NodeKind::Op;
+struct NestNode {
+  NestNodeKind kind = NestNodeKind::Op;
   DType dtype = DType::F32;                                    // of the value
   Op op = Op::add;                                             // Op
   std::array<std::uint32_t, 3> in{kNoNode, kNoNode, kNoNode};  // Op: earlier nodes
   std::uint32_t access = 0;                                    // Load, Iota: index into Nest::accesses
   std::uint64_t bits = 0;                                      // Constant: the element, zero-extended
-  friend bool operator==(const Node&, const Node&) = default;
+  friend bool operator==(const NestNode&, const NestNode&) = default;
 };
 
 // A node's value at every point. The dtypes of node and access are equal. Two points never share an element.
@@ -70,7 +70,7 @@ struct Nest {
   std::vector<std::int64_t> extents;  // of the loops, outermost first
   std::vector<std::uint8_t> reduced;  // one flag per loop; all 0 where there is no reduction
   std::vector<Access> accesses;       // of Load and Iota nodes
-  std::vector<Node> nodes;
+  std::vector<NestNode> nodes;
   std::vector<Store> stores;
   std::vector<Reduction> reductions;
 

@@ -1,0 +1,98 @@
+// Block ops of integers and bools: bits, shifts, powers.
+#include "jit/region/scalar_ops.h"
+
+namespace tfvm::region {
+
+namespace {
+struct And {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct Not {
+  template <class T>
+  T operator()(T a) const {
+    return static_cast<T>(~a);
+  }
+};
+struct LogicalNot {
+  Truth operator()(Truth a) const { return static_cast<Truth>(a ^ 1); }
+};
+struct PopCount {
+  template <class T>
+  T operator()(T a) const {
+    return static_cast<T>(std::popcount(bits_of(a)));
+  }
+};
+struct Clz {
+  template <class T>
+  T operator()(T a) const {
+    return static_cast<T>(std::countl_zero(bits_of(a)));
+  }
+};
+// Counts are read as unsigned; the width or more gives 0, to the right the sign.
+struct Shl {
+  template <class T>
+  T operator()(T a, T count) const {
+    constexpr unsigned width = 8 * sizeof(T);
+    const auto c = bits_of(count);
+    return c < width ? static_cast<T>(static_cast<Wide<T>>(a) << (c & (width - 1))) : T{0};
+  }
+};
+struct Shr {
+  template <class T>
+  T operator()(T a, T count) const {
+    constexpr unsigned width = 8 * sizeof(T);
+    const auto c = bits_of(count);
+    if constexpr (std::is_signed_v<T>)
+      return static_cast<T>(a >> (c < width ? c : width - 1));
+    else
+      return c < width ? static_cast<T>(a >> (c & (width - 1))) : T{0};
+  }
+};
+// By squaring, wrapping; x^-n = 1 div x^n (so 0^-n = -1).
+struct Pow {
+  template <class T>
+  T operator()(T base, T exponent) const {
+    auto e = bits_of(exponent);
+    bool inverse = false;
+    if constexpr (std::is_signed_v<T>) {
+      inverse = exponent < 0;
+      if (inverse) e = static_cast<BitsOf<T>>(BitsOf<T>{0} - e);
+    }
+    T result = 1;
+    for (T square = base; e != 0; e = static_cast<BitsOf<T>>(e >> 1), square = Mul{}(square, square))
+      if (e & 1) result = Mul{}(result, square);
+    return inverse ? Div{}(T{1}, result) : result;
+  }
+};
+
+constexpr BlockRow kRows[] = {
+    {Op::and_, [](DType d) { return binary_of<And>(as_bits(d), Ints{}); }},
+    {Op::or_, [](DType d) { return binary_of<Or>(as_bits(d), Ints{}); }},
+    {Op::xor_, [](DType d) { return binary_of<Xor>(as_bits(d), Ints{}); }},
+    {Op::not_, [](DType d) { return d == DType::Bool ? &unary_block<LogicalNot, Truth> : unary_of<Not>(d, Ints{}); }},
+    {Op::popcount, [](DType d) { return unary_of<PopCount>(d, Ints{}); }},
+    {Op::clz, [](DType d) { return unary_of<Clz>(d, Ints{}); }},
+    {Op::shl, [](DType d) { return binary_of<Shl>(d, Ints{}); }},
+    {Op::shr, [](DType d) { return binary_of<Shr>(d, Ints{}); }},
+    {Op::pow, [](DType d) { return binary_of<Pow>(d, Ints{}); }},
+};
+}  // namespace
+
+BlockFn find_integer(Op op, DType d) { return find_row(kRows, op, d); }
+
+}  // namespace tfvm::region

@@ -1,0 +1,128 @@
+#include "jit/region/reduce.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "jit/region/scalar_ops.h"
+
+namespace tfvm {
+
+namespace {
+
+using namespace region;
+
+template <class F, class T>
+void lanes(void* acc_, const void* v_, std::int64_t n, std::int64_t seen) {
+  auto* acc = static_cast<T*>(acc_);
+  const auto* v = static_cast<const T*>(v_);
+  std::int64_t i = 0;
+  for (; i < n && seen + i < kReduceLanes; ++i) acc[seen + i] = v[i];
+  for (; i < n && (seen + i) % kReduceLanes != 0; ++i) {
+    T& a = acc[(seen + i) % kReduceLanes];
+    a = F{}(a, v[i]);
+  }
+  if (i + kReduceLanes <= n) {
+    T local[kReduceLanes];
+    std::memcpy(local, acc, sizeof local);
+    for (; i + kReduceLanes <= n; i += kReduceLanes)
+      for (std::int64_t j = 0; j < kReduceLanes; ++j) local[j] = F{}(local[j], v[i + j]);
+    std::memcpy(acc, local, sizeof local);
+  }
+  for (std::int64_t j = 0; i < n; ++i, ++j) acc[j] = F{}(acc[j], v[i]);
+}
+
+template <class F, class T>
+void fold(void* acc_, std::int64_t seen) {
+  auto* acc = static_cast<T*>(acc_);
+  const std::int64_t live = seen < kReduceLanes ? seen : kReduceLanes;
+  for (std::int64_t w = kReduceLanes / 2; w > 0; w /= 2)
+    for (std::int64_t j = 0; j < w && j + w < live; ++j) acc[j] = F{}(acc[j], acc[j + w]);
+}
+
+template <class F, class T>
+void combine(void* out, const void* a, const void* b, const void* c, std::int64_t n) {
+  binary_block<F, T>(out, a, b, c, n);
+}
+
+template <class T>
+std::uint64_t as_bits64(T v) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &v, sizeof v);
+  return bits;
+}
+
+template <class F, class T>
+ReduceFns row(T identity) {
+  return {&lanes<F, T>, &fold<F, T>, &combine<F, T>, as_bits64(identity)};
+}
+
+struct BitAnd {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitOr {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
+
+template <class T>
+ReduceFns find(Op op, bool is_bool) {
+  using L = std::numeric_limits<T>;
+  switch (op) {
+    case Op::reduce_sum:
+      return row<Add, T>(T(0));
+    case Op::reduce_prod:
+      return row<Mul, T>(T(1));
+    case Op::reduce_max:
+      return row<Max, T>(L::has_infinity ? -L::infinity() : L::lowest());
+    case Op::reduce_min:
+      return row<Min, T>(L::has_infinity ? L::infinity() : L::max());
+    default:
+      break;
+  }
+  if constexpr (std::is_integral_v<T>) {
+    if (op == Op::reduce_and) return row<BitAnd, T>(is_bool ? T(1) : static_cast<T>(~T(0)));
+    if (op == Op::reduce_or) return row<BitOr, T>(T(0));
+  }
+  return {};
+}
+
+}  // namespace
+
+ReduceFns find_reduction(Op op, DType d) {
+  switch (d) {
+    case DType::I8:
+      return find<std::int8_t>(op, false);
+    case DType::I16:
+      return find<std::int16_t>(op, false);
+    case DType::I32:
+      return find<std::int32_t>(op, false);
+    case DType::I64:
+      return find<std::int64_t>(op, false);
+    case DType::Bool:
+      return find<std::uint8_t>(op, true);
+    case DType::U8:
+      return find<std::uint8_t>(op, false);
+    case DType::U16:
+      return find<std::uint16_t>(op, false);
+    case DType::U32:
+      return find<std::uint32_t>(op, false);
+    case DType::U64:
+      return find<std::uint64_t>(op, false);
+    case DType::F16:
+    case DType::BF16:
+    case DType::F32:
+      return find<float>(op, false);
+    case DType::F64:
+      return find<double>(op, false);
+    default:
+      return {};
+  }
+}
+
+}  // namespace tfvm

@@ -1,0 +1,237 @@
+#include "jit/region/run.h"
+
+#include <algorithm>
+
+#include "jit/region/reduce_run.h"
+
+namespace tfvm {
+
+void start_rows(RowState& s) {
+  s.blocks.occupied = s.groups.occupied = 0;
+  s.in_row = s.in_block = s.in_group = s.in_result = s.result = 0;
+}
+
+namespace {
+
+// The place of result `k` (in row-major order of the kept loops) of an access.
+std::int64_t result_place(const NestCode& code, const AccessCode& a, std::int64_t k) {
+  std::int64_t at = a.offset;
+  for (std::uint32_t d = code.kept; d-- > 0;) {
+    at += k % code.extents[d] * a.strides[d];
+    k /= code.extents[d];
+  }
+  return at;
+}
+
+void write(const WindowRun& run, const ReductionCode& r, std::int64_t at, const void* value) {
+  const AccessCode& a = run.code().accesses[r.access];
+  if (r.convert)
+    r.convert(run.memory(a, at), value, nullptr, nullptr, 1);
+  else
+    std::memcpy(run.memory(a, at), value, a.size);
+}
+
+void end_row(const WindowRun& run, const ReductionCode& r, RowState& s, std::uint64_t value) {
+  const NestCode& code = run.code();
+  if (code.rows > 1) {
+    if (s.in_group == 0)
+      s.group = value;
+    else
+      r.fns.combine(&s.group, &s.group, &value, nullptr, 1);
+    if (++s.in_group == kRowGroup) {
+      s.groups.push(r.fns, s.group);
+      s.in_group = 0;
+    }
+    if (++s.in_result < code.rows) return;
+    value = s.groups.finish(r.fns, s.in_group > 0, s.group);
+    s.in_group = s.in_result = 0;
+  }
+  write(run, r, result_place(code, code.accesses[r.access], s.result++), &value);
+}
+
+}  // namespace
+
+void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, const std::byte* v, std::int64_t n) {
+  const std::int64_t row = run.code().row;
+  while (n > 0) {
+    const std::int64_t some = std::min({n, row - s.in_row, kRowBlock - s.in_block});
+    r.fns.lanes(s.lanes, v, some, s.in_block);
+    s.in_row += some;
+    s.in_block += some;
+    v += some * r.size;
+    n -= some;
+    if (s.in_block < kRowBlock && s.in_row < row) continue;
+    r.fns.fold(s.lanes, s.in_block);
+    s.in_block = 0;
+    std::uint64_t value = 0;
+    std::memcpy(&value, s.lanes, r.size);
+    if (row > kRowBlock) {
+      s.blocks.push(r.fns, value);
+      if (s.in_row == row) value = s.blocks.finish(r.fns, false, 0);
+    }
+    if (s.in_row < row) continue;
+    s.in_row = 0;
+    end_row(run, r, s, value);
+  }
+}
+
+ColumnSums::ColumnSums(const WindowRun& run, const ReductionCode& r, std::int64_t width)
+    : r_(r),
+      width_(width),
+      vectors_(run.scratch(r.state)),
+      stride_((static_cast<std::size_t>(run.code().column_chunk) * r.size + 63) / 64 * 64) {}
+
+void ColumnSums::take_row(const std::byte* v) {
+  std::byte* group = vector(0);
+  if (in_group_ == 0)
+    std::memcpy(group, v, static_cast<std::size_t>(width_) * r_.size);
+  else
+    r_.fns.combine(group, group, v, nullptr, width_);
+  if (++in_group_ < kRowGroup) return;
+  in_group_ = 0;
+  std::int64_t k = 0;
+  for (; occupied_ >> k & 1; ++k) r_.fns.combine(group, vector(1 + k), group, nullptr, width_);
+  std::memcpy(vector(1 + k), group, static_cast<std::size_t>(width_) * r_.size);
+  occupied_ += 1;
+}
+
+const std::byte* ColumnSums::finish() {
+  std::byte* sum = vector(0);
+  bool has_sum = in_group_ > 0;
+  for (; occupied_; occupied_ &= occupied_ - 1) {
+    std::byte* level = vector(1 + std::countr_zero(occupied_));
+    if (has_sum) r_.fns.combine(level, level, sum, nullptr, width_);
+    sum = level;
+    has_sum = true;
+  }
+  return sum;
+}
+
+namespace {
+
+// All windows of the loops from the outside in, each followed by `after`.
+template <class After>
+void for_windows(WindowRun& run, After after) {
+  const NestCode& code = run.code();
+  run.for_loops(0, code.q, [&] {
+    const std::int64_t extent = code.extents[code.q];
+    for (std::int64_t i = 0; i < extent; i += code.chunk) {
+      const std::int64_t steps = std::min(code.chunk, extent - i);
+      run.evaluate(steps);
+      after(steps * code.inside);
+      run.move(code.q, steps);
+    }
+    run.move(code.q, -extent);
+  });
+}
+
+void run_rows(WindowRun& run) {
+  const NestCode& code = run.code();
+  for (const ReductionCode& r : code.reductions) start_rows(*reinterpret_cast<RowState*>(run.scratch(r.state)));
+  for_windows(run, [&](std::int64_t n) {
+    for (const ReductionCode& r : code.reductions)
+      take_values(run, r, *reinterpret_cast<RowState*>(run.scratch(r.state)),
+                  static_cast<const std::byte*>(run.value(r.node)), n);
+  });
+}
+
+// Writes the sums of the columns at the present place; `first` of the inner loops' points is the first column.
+void write_columns(const WindowRun& run, const ReductionCode& r, const std::byte* sums, std::int64_t first,
+                   std::int64_t width) {
+  const NestCode& code = run.code();
+  const AccessCode& a = code.accesses[r.access];
+  for (std::int64_t j = 0; j < width; ++j) {
+    std::int64_t at = run.place(r.access), k = first + j;
+    for (auto d = static_cast<std::uint32_t>(code.extents.size()); d-- > code.kept + code.reduced;) {
+      at += k % code.extents[d] * a.strides[d];
+      k /= code.extents[d];
+    }
+    write(run, r, at, sums + j * r.size);
+  }
+}
+
+// One set of columns: all rows of `width` columns, from the present place.
+void run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, std::span<ColumnSums> sums) {
+  const NestCode& code = run.code();
+  const std::uint32_t last_reduced = code.kept + code.reduced - 1;
+  const auto take = [&](std::int64_t rows) {
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      const auto* v = static_cast<const std::byte*>(run.value(code.reductions[k].node));
+      for (std::int64_t j = 0; j < rows; ++j) sums[k].take_row(v + j * width * code.reductions[k].size);
+    }
+  };
+  if (code.q == last_reduced) {  // several rows per window
+    run.for_loops(code.kept, last_reduced, [&] {
+      const std::int64_t extent = code.extents[last_reduced];
+      for (std::int64_t i = 0; i < extent; i += code.chunk) {
+        const std::int64_t steps = std::min(code.chunk, extent - i);
+        run.evaluate(steps);
+        take(steps);
+        run.move(last_reduced, steps);
+      }
+      run.move(last_reduced, -extent);
+    });
+  } else {  // a part of a row per window
+    run.move(code.q, first);
+    run.for_loops(code.kept, code.kept + code.reduced, [&] {
+      run.evaluate(width);
+      take(1);
+    });
+    run.move(code.q, -first);
+  }
+}
+
+void run_columns(WindowRun& run) {
+  const NestCode& code = run.code();
+  run.for_loops(0, code.kept, [&] {
+    for (std::int64_t first = 0; first < code.row; first += code.column_chunk) {
+      const std::int64_t width = std::min(code.column_chunk, code.row - first);
+      alignas(ColumnSums) std::byte memory[kMaxReductions * sizeof(ColumnSums)];
+      auto* sums = reinterpret_cast<ColumnSums*>(memory);
+      for (std::size_t k = 0; k < code.reductions.size(); ++k)
+        new (sums + k) ColumnSums(run, code.reductions[k], width);
+      run_column_chunk(run, first, width, {sums, code.reductions.size()});
+      for (std::size_t k = 0; k < code.reductions.size(); ++k)
+        write_columns(run, code.reductions[k], sums[k].finish(), first, width);
+    }
+  });
+}
+
+// No points: results that exist are the identity.
+void run_nothing(WindowRun& run) {
+  const NestCode& code = run.code();
+  for (const ReductionCode& r : code.reductions) {
+    const AccessCode& a = code.accesses[r.access];
+    std::int64_t results = 1;
+    for (std::size_t d = 0; d < code.extents.size(); ++d) results *= code.is_kept[d] ? code.extents[d] : 1;
+    for (std::int64_t k = 0; k < results; ++k) {
+      std::int64_t at = a.offset, rest = k;
+      for (std::size_t d = code.extents.size(); d-- > 0;) {
+        if (!code.is_kept[d]) continue;
+        at += rest % code.extents[d] * a.strides[d];
+        rest /= code.extents[d];
+      }
+      write(run, r, at, &r.fns.identity);
+    }
+  }
+}
+
+}  // namespace
+
+void run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch) {
+  WindowRun run(code, bases, scratch);
+  switch (code.mode) {
+    case NestMode::Scalar:
+      return run.evaluate_scalar();
+    case NestMode::Plain:
+      return for_windows(run, [](std::int64_t) {});
+    case NestMode::Rows:
+      return run_rows(run);
+    case NestMode::Columns:
+      return run_columns(run);
+    case NestMode::Nothing:
+      return run_nothing(run);
+  }
+}
+
+}  // namespace tfvm

@@ -1,0 +1,222 @@
+#pragma once
+// Scalar definitions of the ops that are no transcendental functions: what language.md, section 6, fixes. Branch-free,
+// so that loops over them vectorise.
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "jit/region/block_loop.h"
+
+namespace tfvm::region {
+
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                                  std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+template <class T>
+constexpr BitsOf<T> bits_of(T x) {
+  return std::bit_cast<BitsOf<T>>(x);
+}
+template <class T>
+constexpr T from_bits(BitsOf<T> b) {
+  return std::bit_cast<T>(b);
+}
+template <class T>
+inline constexpr BitsOf<T> kSign = static_cast<BitsOf<T>>(BitsOf<T>{1} << (8 * sizeof(T) - 1));
+template <class T>
+inline constexpr bool kFloat = std::is_floating_point_v<T>;
+
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>)
+      return a + b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
+  }
+};
+struct Sub {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>)
+      return a - b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
+  }
+};
+struct Mul {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>)
+      return a * b;
+    else
+      return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+  }
+};
+// x/0 = -1 (all bits set), MIN/-1 = MIN.
+struct Div {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>)
+      return a / b;
+    else if constexpr (std::is_signed_v<T>) {
+      if (b == 0) return T(-1);
+      if (b == T(-1)) return static_cast<T>(Wide<T>{0} - static_cast<Wide<T>>(a));
+      return static_cast<T>(a / b);
+    } else
+      return b == 0 ? static_cast<T>(~T{0}) : static_cast<T>(a / b);
+  }
+};
+// x rem 0 = x, MIN rem -1 = 0; of floats C's fmod.
+struct Rem {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>)
+      return std::fmod(a, b);
+    else if constexpr (std::is_signed_v<T>)
+      return b == 0 ? a : b == T(-1) ? T{0} : static_cast<T>(a % b);
+    else
+      return b == 0 ? a : static_cast<T>(a % b);
+  }
+};
+// NaN propagates (the first operand's before the second's); -0 < +0.
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>) {
+      const T larger = ((a > b) | (a != a)) ? a : b;
+      return a == b ? from_bits<T>(bits_of(a) & bits_of(b)) : larger;
+    } else
+      return a > b ? a : b;
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>) {
+      const T smaller = ((a < b) | (a != a)) ? a : b;
+      return a == b ? from_bits<T>(bits_of(a) | bits_of(b)) : smaller;
+    } else
+      return a < b ? a : b;
+  }
+};
+// a*b, but a zero with the sign of the product where a factor is zero and the product is NaN.
+struct ZMul {
+  template <class T>
+  T operator()(T a, T b) const {
+    if constexpr (kFloat<T>) {
+      const T p = a * b;
+      const T zero = from_bits<T>((bits_of(a) ^ bits_of(b)) & kSign<T>);
+      return ((p != p) & ((a == 0) | (b == 0))) ? zero : p;
+    } else
+      return Mul{}(a, b);
+  }
+};
+struct Neg {
+  template <class T>
+  T operator()(T a) const {
+    if constexpr (kFloat<T>)
+      return from_bits<T>(bits_of(a) ^ kSign<T>);
+    else
+      return static_cast<T>(Wide<T>{0} - static_cast<Wide<T>>(a));
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T a) const {
+    if constexpr (kFloat<T>)
+      return from_bits<T>(bits_of(a) & static_cast<BitsOf<T>>(~kSign<T>));
+    else if constexpr (std::is_signed_v<T>)
+      return a < 0 ? Neg{}(a) : a;
+    else
+      return a;
+  }
+};
+// Zeros keep their sign, NaN stays.
+struct Sign {
+  template <class T>
+  T operator()(T a) const {
+    if constexpr (kFloat<T>)
+      return a > 0 ? T(1) : a < 0 ? T(-1) : a;
+    else
+      return static_cast<T>((a > 0) - (a < 0));
+  }
+};
+struct Square {
+  template <class T>
+  T operator()(T a) const {
+    return Mul{}(a, a);
+  }
+};
+struct Reciprocal {
+  template <class T>
+  T operator()(T a) const {
+    return T(1) / a;
+  }
+};
+struct Floor {
+  template <class T>
+  T operator()(T a) const {
+    return std::floor(a);
+  }
+};
+struct Ceil {
+  template <class T>
+  T operator()(T a) const {
+    return std::ceil(a);
+  }
+};
+struct Trunc {
+  template <class T>
+  T operator()(T a) const {
+    return std::trunc(a);
+  }
+};
+struct Round {  // half to even, in the default rounding mode
+  template <class T>
+  T operator()(T a) const {
+    return std::nearbyint(a);
+  }
+};
+struct Sqrt {
+  template <class T>
+  T operator()(T a) const {
+    return std::sqrt(a);
+  }
+};
+struct CopySign {
+  template <class T>
+  T operator()(T a, T b) const {
+    return from_bits<T>(static_cast<BitsOf<T>>((bits_of(a) & ~kSign<T>) | (bits_of(b) & kSign<T>)));
+  }
+};
+struct Fma {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    return std::fma(a, b, c);
+  }
+};
+struct Clamp {  // lo, x, hi
+  template <class T>
+  T operator()(T lo, T x, T hi) const {
+    return Min{}(Max{}(x, lo), hi);
+  }
+};
+
+// The neighbour of a towards b in a sign-magnitude format whose infinity has the bits `Inf`.
+template <class U, U Inf>
+constexpr U next_after_bits(U a, U b) {
+  constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+  const U ma = static_cast<U>(a & ~sign), mb = static_cast<U>(b & ~sign);
+  if (ma > Inf) return a;
+  if (mb > Inf) return b;
+  if (a == b || (ma == 0 && mb == 0)) return b;
+  if (ma == 0) return static_cast<U>((b & sign) | 1);
+  const bool away = (a & sign) == (b & sign) && mb > ma;  // grows in magnitude
+  return away ? static_cast<U>(a + 1) : static_cast<U>(a - 1);
+}
+
+}  // namespace tfvm::region
