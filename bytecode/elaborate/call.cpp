@@ -27,6 +27,7 @@ bool Elaborator::callee_error(Error e, const std::string& text, bool library) {
     e.notes.push_back(note);
     e.loc = loc_;
   } else if (e.loc.line != 0 && e.notes.size() < kMaxNotes) {
+    if (!e.notes.empty() && e.notes.back() == "in " + text) e.notes.pop_back();
     e.notes.push_back("in " + text + " called at line " + std::to_string(loc_.line));
   }
   return fail(std::move(e));

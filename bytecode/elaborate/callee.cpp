@@ -23,7 +23,10 @@ Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
     return Error{Code::Type, text() + " takes " + std::to_string(*n) + (*n == 1 ? " argument" : " arguments") +
                                  ", got " + std::to_string(args.size())};
   Result<FunctionId> f = make(args);
-  if (f) made_.emplace(std::move(key), *f);
+  if (!f) return f;
+  // What is made bottom up must not nest deeper either: passes walk down the calls.
+  if (Status s = p_.check_depth(*f); !s) return s.error();
+  made_.emplace(std::move(key), *f);
   return f;
 }
 

@@ -133,6 +133,8 @@ Result<TemplateCallee*> Program::instance_of(const Source& source, const Templat
       if (!v) return v.error();
       attrs = t_.attrs.with(attrs, p.key, *v);
     }
+    if (!is_given && p.default_node == kNoIndex)
+      return Error{Code::Type, "[" + name + "] needs the attribute '" + std::string(t_.strings[p.key]) + "'"};
     const bool may_be_none = p.default_node != kNoIndex && source.module.nodes[p.default_node].kind == NodeKind::None;
     specs.push_back({p.key, attr_type(p.kind), !may_be_none, may_be_none ? "none" : ""});
     if (is_given || p.default_node != kNoIndex) scope.names.emplace_back(str(p.key), t_.attrs.get(attrs, p.key));

@@ -234,6 +234,34 @@ Result<FunctionId> Program::instantiate(std::string_view name, std::span<const T
   return (*f)->instantiate(args);
 }
 
+static std::uint32_t max_depth(const AttrTable& attrs, AttrId id, const std::function<std::uint32_t(FunctionId)>& of) {
+  const Attr& a = attrs[id];
+  std::uint32_t depth = a.kind == AttrKind::Func ? of(a.func) : 0;
+  for (AttrId item : a.items) depth = std::max(depth, max_depth(attrs, item, of));
+  return depth;
+}
+
+// Of calls and blocks within each other; 1 for a function that has none.
+std::uint32_t Program::depth_of(FunctionId f) {
+  if (const auto it = depths_.find(f.body); it != depths_.end()) return it->second;
+  const Body& body = t_.body(f);
+  std::uint32_t depth = 0;
+  for (std::uint32_t i = 0; i < body.num_instrs(); ++i)
+    if (info(body.ops[i]).kind == OpKind::Control || info(body.ops[i]).kind == OpKind::Reduce)
+      depth = std::max(depth, max_depth(t_.attrs, body.attrs[i], [this](FunctionId g) { return depth_of(g); }));
+  depths_.emplace(f.body, depth + 1);
+  return depth + 1;
+}
+
+static Error too_deep(std::uint32_t limit) {
+  return {Code::Limit, "calls and blocks are nested deeper than " + std::to_string(limit)};
+}
+
+Status Program::check_depth(FunctionId f) {
+  if (depth_of(f) > options_.max_depth) return too_deep(options_.max_depth);
+  return ok();
+}
+
 Program::Visit::Visit(Program& p, const void* what, const std::string& text) : p_(p) {
   const auto same = [what](const auto& a) { return what && a.first == what; };
   if (const auto it = std::ranges::find_if(p.active_, same); it != p.active_.end()) {
@@ -244,7 +272,7 @@ Program::Visit::Visit(Program& p, const void* what, const std::string& text) : p
     return;
   }
   if (p.depth_ >= p.options_.max_depth) {
-    status_ = Error{Code::Limit, "calls and blocks are nested deeper than " + std::to_string(p.options_.max_depth)};
+    status_ = too_deep(p.options_.max_depth);
     return;
   }
   entered_ = true;

@@ -102,6 +102,7 @@ class Program final : public DerivativeRules {
   Result<TemplateCallee*> instance_of(const Source& source, const Template& f, AttrId given);
   GlobalUse global(const Source& source, std::uint32_t at) const;
   const std::vector<GlobalUse>& globals_of(const Source& source, const Template& f);
+  Status check_depth(FunctionId f);
   // Entered while a body is made: notices cycles and depth.
   class Visit;
 
@@ -114,6 +115,7 @@ class Program final : public DerivativeRules {
                                  std::span<const AttrSpec> specs, AttrScope& scope, Callee& inner,
                                  std::vector<GlobalUse>& bound);
   const TransformRow* find_transform(std::string_view name, std::string& message) const;
+  std::uint32_t depth_of(FunctionId f);
   Result<Step> finish(FunctionId f, std::vector<Local> inputs, std::vector<StrId> names);
 
   Tables& t_;
@@ -126,6 +128,7 @@ class Program final : public DerivativeRules {
   std::unordered_map<const Template*, std::vector<GlobalUse>> globals_of_;
   std::vector<std::pair<const void*, std::string>> active_;  // what is being made, outermost first
   std::uint32_t depth_ = 0;
+  std::unordered_map<BodyId, std::uint32_t> depths_;
 };
 
 }  // namespace tfvm
