@@ -38,6 +38,13 @@ void collect(const Tables& t, FunctionId f, std::unordered_set<BodyId>& seen, st
   }
 }
 
+void map_results(Rewriter& rw, const Instr& in, const std::vector<ValueId>& results) {
+  for (std::uint32_t k = 0; k < results.size(); ++k) {
+    rw.map(in.result(k), results[k]);
+    rw.builder().name_from(results[k], in.result(k));
+  }
+}
+
 class Lift {
  public:
   Lift(Tables& t, Globals globals) : t_(t), globals_(globals) {}
@@ -78,7 +85,7 @@ bool Lift::touches(FunctionId f) {
 
 Result<FunctionId> Lift::function(FunctionId f) {
   if (const auto it = done_.find(f); it != done_.end()) return it->second;
-  Builder b(t_, BuilderOptions{nullptr, !t_.body(f).full}, f, "functional_call");
+  Builder b(t_, BuilderOptions{nullptr, !t_.body(f).full}, f, {});
   std::vector<ValueId> outer;
   outer.swap(params_);
   for (const GlobalUse& g : globals_) {
@@ -160,8 +167,7 @@ void Lift::instr(Rewriter& rw, InstrId i) {
       b.fail(Code::Unsupported, "[" + std::string(name(in.op)) + "] its function reads a param or buffer");
       return;
   }
-  const std::vector<ValueId> results = b.emit_all(in.op, operands, attrs);
-  for (std::uint32_t k = 0; k < results.size(); ++k) rw.map(in.result(k), results[k]);
+  map_results(rw, in, b.emit_all(in.op, operands, attrs));
 }
 
 // Own rules of a function whose globals became parameters: it has no derivative by them, so the rules get zeros there.
@@ -182,8 +188,7 @@ void Lift::call(Rewriter& rw, InstrId i) {
     if (key == Key::bwd) now = rule(b, own, 0, 0, own);
     attrs = t_.attrs.with(attrs, key, t_.attrs.of(now));
   }
-  const std::vector<ValueId> results = b.emit_all(Op::call, with_globals(rw, in.operands, 0), attrs);
-  for (std::uint32_t k = 0; k < results.size(); ++k) rw.map(in.result(k), results[k]);
+  map_results(rw, in, b.emit_all(Op::call, with_globals(rw, in.operands, 0), attrs));
 }
 
 // jvp:        (x…, dx…) -> …            becomes  (g…, x…, dg…, dx…) -> the same
@@ -200,7 +205,7 @@ FunctionId Lift::rule(Builder& outer, FunctionId own, std::size_t primals, std::
   if (outer.failed()) return own;
   const Body& body = t_.body(own);
   const std::vector<TypeId> params(body.param_types().begin(), body.param_types().end());
-  Builder b(t_, BuilderOptions{}, own, "functional_call");
+  Builder b(t_, BuilderOptions{}, own, {});
   std::vector<ValueId> globals, args;
   for (const GlobalUse& g : globals_)
     if (!is_bwd) globals.push_back(b.param(g.type));

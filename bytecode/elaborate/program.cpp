@@ -262,28 +262,31 @@ Status Program::check_depth(FunctionId f) {
   return ok();
 }
 
-Program::Visit::Visit(Program& p, const void* what, const std::string& text) : p_(p) {
-  const auto same = [what](const auto& a) { return what && a.first == what; };
-  if (const auto it = std::ranges::find_if(p.active_, same); it != p.active_.end()) {
+Program::Visit::Visit(Program& p, const void* what, const std::string& text) : p_(p), what_(what) {
+  if (!what) {
+    if (p.depth_ >= p.options_.max_depth)
+      status_ = too_deep(p.options_.max_depth);
+    else
+      entered_ = ++p.depth_ > 0;
+    return;
+  }
+  if (const auto it = std::ranges::find(p.active_, what, &std::pair<const void*, std::string>::first);
+      it != p.active_.end()) {
     std::string path;
-    for (auto at = it; at != p.active_.end(); ++at)
-      if (at->first) path += at->second + " -> ";
+    for (auto at = it; at != p.active_.end(); ++at) path += at->second + " -> ";
     status_ = Error{Code::Type, "cycle of calls: " + path + text + "; loops are scan and while"};
     return;
   }
-  if (p.depth_ >= p.options_.max_depth) {
-    status_ = too_deep(p.options_.max_depth);
-    return;
-  }
   entered_ = true;
-  ++p.depth_;
   p.active_.emplace_back(what, text);
 }
 
 Program::Visit::~Visit() {
   if (!entered_) return;
-  --p_.depth_;
-  p_.active_.pop_back();
+  if (what_)
+    p_.active_.pop_back();
+  else
+    --p_.depth_;
 }
 
 }  // namespace tfvm

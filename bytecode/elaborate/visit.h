@@ -8,7 +8,7 @@ namespace tfvm {
 
 class Program::Visit {
  public:
-  // `what` identifies what may not be entered again while it is being made; null: only depth counts.
+  // `what` identifies what may not be entered again while it is being made. Null: one level deeper.
   Visit(Program& p, const void* what, const std::string& text);
   ~Visit();
   Visit(const Visit&) = delete;
@@ -17,6 +17,7 @@ class Program::Visit {
 
  private:
   Program& p_;
+  const void* what_;
   bool entered_ = false;
   Status status_ = ok();
 };
