@@ -21,7 +21,9 @@ bool match_dims(InferCtx& c, Key key, Shape& xs, Shape& ys) {
     if (c.dims(0)[at(xs[k])] != c.dims(1)[at(ys[k])])
       return infer::expect(c, "equal sizes of the dims " + std::string(c.t.strings[key]) + "=[" + infer::text(xs) +
                                   "," + infer::text(ys) + "]");
-  c.attrs = c.t.attrs.with(c.attrs, key, two(c.t, xs, ys));
+  const bool written = infer::same_dims(xs, c.t.attrs.get_ints_at(c.attrs, key, 0)) &&
+                       infer::same_dims(ys, c.t.attrs.get_ints_at(c.attrs, key, 1));
+  if (!written) c.attrs = c.t.attrs.with(c.attrs, key, two(c.t, xs, ys));
   return true;
 }
 

@@ -5,6 +5,7 @@
 // resolved), so that later passes meet one form, and pushes the result types. On failure it says what was expected and
 // what came: "[reduce_sum] axis 3 is out of range for f32[2,3]".
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,12 @@ struct InferCtx {
   std::int64_t get_int(Key k) const { return t.attrs.get_int(attrs, k); }
   bool get_bool(Key k) const { return t.attrs.get_bool(attrs, k); }
   Ints get_ints(Key k) const { return t.attrs.get_ints(attrs, k); }
-  void set(Key k, Ints v) { attrs = t.attrs.with(attrs, k, t.attrs.ints(v)); }
+  // What is normalised already costs a comparison, no table.
+  void set(Key k, Ints v) {
+    const AttrId old = t.attrs.get(attrs, k);
+    if (t.attrs[old].kind == AttrKind::Ints && std::ranges::equal(t.attrs[old].ints, v)) return;
+    attrs = t.attrs.with(attrs, k, t.attrs.ints(v));
+  }
   void set(Key k, std::int64_t v) { attrs = t.attrs.with(attrs, k, t.attrs.of(v)); }
   bool fail(std::string message);  // prefixes "[op] "; gives false
   bool push(DType d, Dims dims);   // refuses sizes that overflow; gives true where it went in
