@@ -29,14 +29,14 @@ class Context {
   // The bare call: one pointer per parameter and result, row-major, aligned for the dtype, results apart from all else.
   Status run(const Plan& plan, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
 
-  Origin failed_at() const { return failed_at_; }
+  StepOrigin failed_at() const { return failed_at_; }
   std::int64_t slab_bytes() const { return slab_ ? slab_->bytes() : 0; }
 
  private:
   Status reserve(std::int64_t bytes);
   BudgetRef budget_;
   StorageRef slab_;
-  Origin failed_at_;
+  StepOrigin failed_at_;
   std::vector<std::byte*> in_, out_;
 };
 

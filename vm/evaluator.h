@@ -10,7 +10,7 @@
 
 namespace tfvm {
 
-// Plans are kept by (op, attributes, operand types), up to a bound. Used under the lock of the tables.
+// Plans are kept by (op, attributes, operand types), up to a bound: one evaluator serves one Tables, under its lock.
 class PlanEvaluator : public Evaluator {
  public:
   bool eval(Tables& tables, Op op, AttrId attrs, std::span<const ConstId> operands,

@@ -19,12 +19,12 @@ namespace tfvm {
 
 namespace {
 
-std::byte* at(std::byte* const* roots, const Place& p) { return roots[p.root] + p.offset; }
+std::byte* at(std::byte* const* roots, const Address& p) { return roots[p.root] + p.offset; }
 
 std::byte** roots_of(std::byte* frame) { return reinterpret_cast<std::byte**>(frame); }
 
-void set_roots(std::byte** to, std::byte* const* from, const Plan& plan, Places list) {
-  const Place* p = plan.places.data() + list.begin;
+void set_roots(std::byte** to, std::byte* const* from, const Plan& plan, Addresses list) {
+  const Address* p = plan.places.data() + list.begin;
   for (std::uint32_t k = 0; k < list.count; ++k) to[k] = at(from, p[k]);
 }
 
@@ -54,7 +54,7 @@ bool Executor::run(const Plan& plan, std::byte* frame) {
 }
 
 bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
-  const Step s = plan.steps[i];
+  const PlanStep s = plan.steps[i];
   switch (s.kind) {
     case StepKind::Nest:
       return nest(plan, plan.nests[s.index], roots);
@@ -92,7 +92,7 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
 bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) {
   std::byte* scratch = at(roots, s.scratch);
   View* views = reinterpret_cast<View*>(scratch + align_up(static_cast<std::int64_t>(s.kernel.scratch_bytes)));
-  const Place* places = plan.places.data() + s.places.begin;
+  const Address* places = plan.places.data() + s.places.begin;
   for (std::size_t k = 0; k < s.views.size(); ++k) {
     views[k] = s.views[k];
     views[k].data = at(roots, places[k]);
@@ -129,13 +129,13 @@ bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
 namespace {
 
 // Pointers of a carry at the start of a loop. Alternate: the first trip reads the initial value where it stands.
-void start(const Carry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
+void start(const LoopCarry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
   param = at(roots, c.init);
   result = at(roots, c.result);
-  if (c.kind == Carry::Kind::InPlace) {
+  if (c.kind == LoopCarry::Kind::InPlace) {
     copy_bytes(result, param, c.bytes);
     param = result;
-  } else if (c.kind == Carry::Kind::Kept) {
+  } else if (c.kind == LoopCarry::Kind::Kept) {
     result = param;
   }
 }
@@ -156,7 +156,7 @@ bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
     // The last trip writes to the result.
     const bool to_result = (s.length - 1 - trip) % 2 == 0;
     for (std::size_t k = 0; k < carries; ++k)
-      if (s.carries[k].kind == Carry::Kind::Alternate)
+      if (s.carries[k].kind == LoopCarry::Kind::Alternate)
         results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
     for (std::size_t k = 0; k < s.inputs.size(); ++k)
       params[carries + k] = at(roots, s.inputs[k].place) + i * s.inputs[k].stride;
@@ -188,7 +188,7 @@ bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
     if (!poll() || !run(cond, cond_frame)) return false;
     if (*again == std::byte{0}) break;
     for (std::size_t k = 0; k < carries; ++k)
-      if (s.carries[k].kind == Carry::Kind::Alternate)
+      if (s.carries[k].kind == LoopCarry::Kind::Alternate)
         results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
     if (!run(body, body_frame)) return false;
     for (std::size_t k = 0; k < carries; ++k) params[k] = results[k];
@@ -270,7 +270,7 @@ bool Executor::poll() {
 }
 
 Error Executor::error() const {
-  const Step s = plan_->steps[step_];
+  const PlanStep s = plan_->steps[step_];
   switch (code_) {
     case Code::Assert: {
       const std::string& message = plan_->asserts[s.index].message;

@@ -37,7 +37,7 @@ class Executor {
   bool run(const Plan& plan, std::byte* frame);
 
   Error error() const;  // without a line
-  Origin origin() const { return plan_->origins[step_]; }
+  StepOrigin origin() const { return plan_->origins[step_]; }
   std::int64_t steps_left() const { return steps_left_; }
 
  private:

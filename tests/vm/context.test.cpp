@@ -4,12 +4,12 @@
 
 #include <immintrin.h>
 
-#include "tests/vm/program.h"
+#include "tests/vm/machine.h"
 
-namespace tfvm {
+namespace tfvm::testing {
 namespace {
 
-FunctionId add_reversed(Program& p) {
+FunctionId add_reversed(Machine& p) {
   return p.function({p.f32({4}), p.f32({4})}, [](Builder& b, const auto& v) {
     const ValueId r = b.emit(Op::reverse, {v[0]}, {{Key::axes, Ints(Dimensions{0})}});
     return std::vector{b.emit(Op::add, {r, v[1]})};
@@ -19,7 +19,7 @@ FunctionId add_reversed(Program& p) {
 Tensor over(std::vector<float>& v, Layout layout) { return Tensor::over(v.data(), DType::F32, std::move(layout)); }
 
 TEST(Context, InputsWithAnyStrides) {
-  Program p;
+  Machine p;
   const FunctionId f = add_reversed(p);
   std::vector<float> a{1, 0, 2, 0, 3, 0, 4, 0}, b{10};
   const Tensor every_second = over(a, Layout{{4}, {2}, 0});
@@ -28,7 +28,7 @@ TEST(Context, InputsWithAnyStrides) {
 }
 
 TEST(Context, OutputsOfTheCallerMayOverlapInputs) {
-  Program p;
+  Machine p;
   const PlanRef plan = p.plan(add_reversed(p));
   std::vector<float> a{1, 2, 3, 4, 5}, b{10, 20, 30, 40};
   const Tensor in[] = {over(a, Layout{{4}, {1}, 0}), over(b, Layout{{4}, {1}, 0})};
@@ -42,14 +42,14 @@ TEST(Context, OutputsOfTheCallerMayOverlapInputs) {
 }
 
 TEST(Context, WrongInputsAreTypeErrors) {
-  Program p;
+  Machine p;
   const FunctionId f = add_reversed(p);
   EXPECT_EQ(p.run(f, {"[1.0, 2.0, 3.0, 4.0]"}), (Texts{"type: 2 inputs expected, 1 given"}));
   EXPECT_EQ(p.run(f, {"[1, 2, 3, 4]", "[1.0, 2.0, 3.0, 4.0]"}), (Texts{"type: input 0 must be f32[4], not i64[4]"}));
 }
 
 TEST(Context, AssertsNameTheirMessageAndOrigin) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.boolean({2}), p.f32()}, [](Builder& b, const auto& v) {
     b.set_loc({b.tables().strings.intern("a.tfa"), 3, 1});
     b.emit(Op::assert_, {v[0]}, {{Key::message, "both"}});
@@ -57,12 +57,12 @@ TEST(Context, AssertsNameTheirMessageAndOrigin) {
   });
   EXPECT_EQ(p.run(f, {"[true, true]", "1.5"}), (Texts{"f32 -1.5"}));
   EXPECT_EQ(p.run(f, {"[true, false]", "1.5"}), (Texts{"assert: assert failed: both"}));
-  const Origin o = p.context.failed_at();
+  const StepOrigin o = p.context.failed_at();
   EXPECT_EQ(p.t.debugs.find_loc(o.debug, o.instr).line, 3u);
 }
 
 TEST(Context, FailedIndices) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32({3}), p.i64({2})}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::take, {v[0], v[1]})};
   });
@@ -71,7 +71,7 @@ TEST(Context, FailedIndices) {
             (Texts{"index: [take] index 3 is out of range for an extent of 3 (element 1 of the indices)"}));
 }
 
-FunctionId endless(Program& p) {
+FunctionId endless(Machine& p) {
   const FunctionId cond = p.function({p.i64()}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::ge, {v[0], b.scalar_int(DType::I64, 0)})};
   });
@@ -84,7 +84,7 @@ FunctionId endless(Program& p) {
 }
 
 TEST(Context, LimitsEndAnEndlessLoop) {
-  Program p;
+  Machine p;
   const FunctionId f = endless(p);
   p.context.limits.steps = 10'000;
   EXPECT_EQ(p.run(f, {"1"}), (Texts{"limit: the limit of 10000 steps is reached"}));
@@ -103,7 +103,7 @@ TEST(Context, LimitsEndAnEndlessLoop) {
 }
 
 TEST(Context, MemoryLimitIsAStatus) {
-  Program p;
+  Machine p;
   p.context.budget()->set_limit(100'000);
   const FunctionId f = p.function({p.f32()}, [&](Builder& b, const auto& v) {
     const ValueId wide = b.emit(Op::broadcast_to, {v[0]}, {{Key::shape, Ints(Dimensions{100'000})}});
@@ -116,7 +116,7 @@ TEST(Context, MemoryLimitIsAStatus) {
 }
 
 TEST(Context, TheHostsFloatModeStays) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32()}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::mul, {v[0], b.scalar(DType::F32, 0.5)})};
   });
@@ -131,7 +131,7 @@ TEST(Context, TheHostsFloatModeStays) {
 }
 
 TEST(Context, PrintGoesToTheSink) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32({2})}, [](Builder& b, const auto& v) {
     b.emit(Op::print_, {b.emit(Op::neg, {v[0]})}, {{Key::label, "x"}});
     return std::vector{v[0]};
@@ -146,4 +146,4 @@ TEST(Context, PrintGoesToTheSink) {
 }
 
 }  // namespace
-}  // namespace tfvm
+}  // namespace tfvm::testing

@@ -1,16 +1,16 @@
-#include "tests/vm/program.h"
+#include "tests/vm/machine.h"
 
-namespace tfvm {
+namespace tfvm::testing {
 namespace {
 
-FunctionId unary(Program& p, TypeId type, Op op) {
+FunctionId unary(Machine& p, TypeId type, Op op) {
   return p.function({type}, [&](Builder& b, const auto& v) { return std::vector{b.emit(op, {v[0]})}; });
 }
 
 ValueId number(Builder& b, std::int64_t v) { return b.scalar_int(DType::I64, v); }
 
 TEST(Control, CondRunsOneBranch) {
-  Program p;
+  Machine p;
   const FunctionId fails = p.function({p.f32({2})}, [](Builder& b, const auto& v) {
     b.emit(Op::assert_, {b.constant(b.tables().consts.scalar_int(DType::Bool, 0))}, {{Key::message, "not here"}});
     return std::vector{v[0]};
@@ -24,7 +24,7 @@ TEST(Control, CondRunsOneBranch) {
 }
 
 TEST(Control, SwitchClampsItsIndex) {
-  Program p;
+  Machine p;
   const FunctionId branches[] = {unary(p, p.i64(), Op::neg), unary(p, p.i64(), Op::square),
                                  unary(p, p.i64(), Op::not_)};
   const FunctionId f = p.function({p.i64(), p.i64()}, [&](Builder& b, const auto& v) {
@@ -38,7 +38,7 @@ TEST(Control, SwitchClampsItsIndex) {
 }
 
 // while (i < n): i + 1, (b, a + b): Fibonacci; the swap of a and b needs both buffers.
-FunctionId fibonacci(Program& p) {
+FunctionId fibonacci(Machine& p) {
   const FunctionId cond = p.function({p.i64(), p.i64(), p.i64(), p.i64()}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::lt, {v[1], v[0]})};
   });
@@ -53,7 +53,7 @@ FunctionId fibonacci(Program& p) {
 }
 
 TEST(Control, WhileAlternatesBuffers) {
-  Program p;
+  Machine p;
   const FunctionId f = fibonacci(p);
   EXPECT_EQ(p.run(f, {"0"}), (Texts{"i64 0", "i64 0", "i64 1"}));
   EXPECT_EQ(p.run(f, {"1"}), (Texts{"i64 1", "i64 1", "i64 1"}));
@@ -62,7 +62,7 @@ TEST(Control, WhileAlternatesBuffers) {
 }
 
 // (c, k; x) -> (c + k * x, k; c): a sum, a carry that stays, the sum before each step.
-FunctionId running(Program& p, std::int64_t length, bool reverse) {
+FunctionId running(Machine& p, std::int64_t length, bool reverse) {
   const FunctionId body = p.function({p.i64(), p.i64(), p.i64(), p.i64()}, [](Builder& b, const auto& v) {
     const ValueId c = b.emit(Op::add, {v[1], b.emit(Op::mul, {b.emit(Op::mul, {v[2], v[3]}), v[0]})});
     return std::vector{c, v[2], v[1]};
@@ -76,7 +76,7 @@ FunctionId running(Program& p, std::int64_t length, bool reverse) {
 }
 
 TEST(Control, ScanForwardsBackwardsAndOfNothing) {
-  Program p;
+  Machine p;
   EXPECT_EQ(p.run(running(p, 3, false), {"1", "10", "2", "[1, 2, 3]"}),
             (Texts{"i64 22", "i64 2", "i64[3] [10, 12, 16]"}));
   EXPECT_EQ(p.run(running(p, 3, true), {"1", "10", "2", "[1, 2, 3]"}),
@@ -87,7 +87,7 @@ TEST(Control, ScanForwardsBackwardsAndOfNothing) {
 }
 
 TEST(Control, ScannedInputsAreViews) {
-  Program p;
+  Machine p;
   const FunctionId body = p.function({p.i64({2}), p.i64({2})}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::add, {v[0], v[1]}), b.emit(Op::neg, {v[1]})};
   });
@@ -103,7 +103,7 @@ TEST(Control, ScannedInputsAreViews) {
 }
 
 TEST(Control, CarriesThatChangePlaces) {
-  Program p;
+  Machine p;
   const FunctionId body = p.function({p.i64(), p.i64()}, [](Builder&, const auto& v) {
     return std::vector{v[1], v[0]};
   });
@@ -117,7 +117,7 @@ TEST(Control, CarriesThatChangePlaces) {
 
 // x[i] = i * c for each i, in the carry's own memory, in a loop of `outer` loops.
 TEST(Control, UpdatesOfACarryInPlace) {
-  Program p;
+  Machine p;
   const FunctionId body = p.function({p.i64(), p.i64({5}), p.i64()}, [](Builder& b, const auto& v) {
     const ValueId u = b.emit(Op::reshape, {b.emit(Op::add, {v[2], v[0]})}, {{Key::shape, Ints(Dimensions{1})}});
     return std::vector{b.emit(Op::dynamic_update_slice, {v[1], u, v[2]})};
@@ -137,7 +137,7 @@ TEST(Control, UpdatesOfACarryInPlace) {
 }
 
 TEST(Control, AReadAfterTheUpdateForbidsIt) {
-  Program p;
+  Machine p;
   const FunctionId body = p.function({p.i64({2}), p.i64()}, [](Builder& b, const auto& v) {
     const ValueId u = b.emit(Op::reshape, {v[1]}, {{Key::shape, Ints(Dimensions{1})}});
     const ValueId x = b.emit(Op::dynamic_update_slice, {v[0], u, number(b, 0)});
@@ -151,7 +151,7 @@ TEST(Control, AReadAfterTheUpdateForbidsIt) {
 }
 
 TEST(Control, ReduceByAFunction) {
-  Program p;
+  Machine p;
   // Complex-like product of pairs: (ar, ai, xr, xi).
   const FunctionId body = p.function({p.f32(), p.f32(), p.f32(), p.f32()}, [](Builder& b, const auto& v) {
     const auto mul = [&](ValueId x, ValueId y) { return b.emit(Op::mul, {x, y}); };
@@ -167,4 +167,4 @@ TEST(Control, ReduceByAFunction) {
 }
 
 }  // namespace
-}  // namespace tfvm
+}  // namespace tfvm::testing

@@ -2,13 +2,13 @@
 
 #include <numeric>
 
-#include "tests/vm/program.h"
+#include "tests/vm/machine.h"
 
-namespace tfvm {
+namespace tfvm::testing {
 namespace {
 
 TEST(Plan, ElementwiseReduceAndCall) {
-  Program p;
+  Machine p;
   const FunctionId square = p.function({p.f32({2, 3})}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::mul, {v[0], v[0]})};
   });
@@ -21,7 +21,7 @@ TEST(Plan, ElementwiseReduceAndCall) {
 }
 
 TEST(Plan, SmallCallsAreInlinedAndFused) {
-  Program p;
+  Machine p;
   const FunctionId g =
       p.function({p.f32({4})}, [](Builder& b, const auto& v) { return std::vector{b.emit(Op::sin, {v[0]})}; });
   const FunctionId f = p.function({p.f32({4})}, [&](Builder& b, const auto& v) {
@@ -32,7 +32,7 @@ TEST(Plan, SmallCallsAreInlinedAndFused) {
 }
 
 TEST(Plan, ViewsCostNoStep) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32({2, 3, 4})}, [](Builder& b, const auto& v) {
     const ValueId t = b.emit(Op::transpose, {v[0]}, {{Key::perm, Ints(Dimensions{2, 0, 1})}});
     const ValueId s = b.emit(Op::slice, {t},
@@ -51,7 +51,7 @@ TEST(Plan, ViewsCostNoStep) {
 }
 
 TEST(Plan, ReshapeOfATransposedValueCopies) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.i64({2, 3})}, [](Builder& b, const auto& v) {
     const ValueId t = b.emit(Op::transpose, {v[0]}, {{Key::perm, Ints(Dimensions{1, 0})}});
     const ValueId r = b.emit(Op::reshape, {t}, {{Key::shape, Ints(Dimensions{6})}});
@@ -61,7 +61,7 @@ TEST(Plan, ReshapeOfATransposedValueCopies) {
 }
 
 TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32({2}), p.f32({2})}, [&](Builder& b, const auto& v) {
     const ValueId s = b.emit(Op::add, {v[0], v[1]});
     const ValueId c = b.scalar(DType::F32, 7);
@@ -74,7 +74,7 @@ TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
 }
 
 TEST(Plan, NothingToDo) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32({0, 3})}, [&](Builder& b, const auto& v) {
     const ValueId s = b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{0})}});
     const ValueId m = b.emit(Op::reduce_max, {v[0]}, {{Key::axes, Ints(Dimensions{0, 1})}});
@@ -88,7 +88,7 @@ TEST(Plan, NothingToDo) {
 
 // Each level calls the next twice: 2^40 instructions if all were inlined.
 TEST(Plan, ADagOfCallsDoesNotExplode) {
-  Program p;
+  Machine p;
   FunctionId f = p.function({p.f32()}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::mul, {v[0], b.scalar(DType::F32, 1.0000001)})};
   });
@@ -106,7 +106,7 @@ TEST(Plan, ADagOfCallsDoesNotExplode) {
 
 // 20,000 functions, each calling the one before: planning and running use no stack per call.
 TEST(Plan, ALongChainOfCalls) {
-  Program p;
+  Machine p;
   FunctionId f = p.function({p.i64()}, [](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::add, {v[0], b.scalar_int(DType::I64, 1)})};
   });
@@ -118,8 +118,27 @@ TEST(Plan, ALongChainOfCalls) {
   EXPECT_EQ(p.run(f, {"0"}), (Texts{"i64 2"}));
 }
 
+// A pack is its tensors: across calls, as a parameter, a result, a carry and a const of a loop.
+TEST(Plan, PacksAreTheirTensors) {
+  Machine p;
+  const TypeId pair[] = {p.f32({2}), p.i64()};
+  const TypeId pack = p.t.types.pack(pair, FunctionId{});
+  const FunctionId swap = p.function({p.i64(), pack}, [](Builder& b, const auto& v) {
+    const auto items = b.emit_all(Op::unpack, std::span(&v[1], 1), b.tables().attrs.empty());
+    const ValueId n = b.emit(Op::add, {items[1], v[0]});
+    return std::vector{b.emit(Op::pack, {b.emit(Op::neg, {items[0]}), n})};
+  });
+  const FunctionId f = p.function({p.f32({2}), p.i64()}, [&](Builder& b, const auto& v) {
+    const ValueId k = b.emit(Op::pack, {v[0], v[1]});
+    const ValueId once = b.emit(Op::call, {v[1], k}, {{Key::callee, swap}});
+    return std::vector{
+        b.emit(Op::scan, {v[1], once}, {{Key::body, swap}, {Key::consts, 1}, {Key::carry, 1}, {Key::length, 2}}), v[1]};
+  });
+  EXPECT_EQ(p.run(f, {"[1.0, 2.0]", "5"}), (Texts{"f32[2] [-1, -2]", "i64 20", "i64 5"}));
+}
+
 TEST(Plan, ScalarChains) {
-  Program p;
+  Machine p;
   const FunctionId f = p.function({p.f32()}, [](Builder& b, const auto& v) {
     ValueId x = v[0];
     for (int k = 0; k < 5000; ++k) x = b.emit(k % 2 ? Op::add : Op::sub, {x, v[0]});
@@ -129,4 +148,4 @@ TEST(Plan, ScalarChains) {
 }
 
 }  // namespace
-}  // namespace tfvm
+}  // namespace tfvm::testing

@@ -17,8 +17,8 @@ void for_each_read(const FuseItem& item, Fn fn) {
     for (std::uint32_t b : item.reads) fn(b);
     return;
   }
-  for (const Node& n : item.nest->nodes)
-    if (n.kind == NodeKind::Load) fn(item.nest->accesses[n.access].base);
+  for (const NestNode& n : item.nest->nodes)
+    if (n.kind == NestNodeKind::Load) fn(item.nest->accesses[n.access].base);
 }
 
 template <class Fn>
@@ -44,7 +44,7 @@ Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::ve
   last_read_.assign(n, 0);
 }
 
-Place Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last) {
+Address Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last) {
   slots_.push_back({bytes, first, last});
   return {kUnplaced + static_cast<std::uint32_t>(slots_.size() - 1), 0};
 }
@@ -55,7 +55,7 @@ void Emitter::find_lifetimes() {
     for_each_read(items_[i], [&](std::uint32_t b) { last_read_[b] = i + 1; });
   }
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    if (low_.bases[b].kind != Base::Kind::Slot) continue;
+    if (low_.bases[b].kind != PlanBase::Kind::Slot) continue;
     if (writer_[b] == 0 && low_.bases[b].bytes > 0) continue;  // fused away
     const std::uint32_t first = std::max(writer_[b], 1u) - 1;
     base_slot_[b] = static_cast<std::uint32_t>(slots_.size());
@@ -63,7 +63,7 @@ void Emitter::find_lifetimes() {
   }
 }
 
-Place Emitter::pool_place(std::uint32_t base) {
+Address Emitter::pool_place(std::uint32_t base) {
   if (pool_at_[base] < 0) {
     pool_bytes_ = align_up(pool_bytes_, low_.bases[base].bytes < kAlignment ? 16 : kAlignment);
     pool_at_[base] = pool_bytes_;
@@ -73,35 +73,35 @@ Place Emitter::pool_place(std::uint32_t base) {
   return {kPoolRoot, pool_at_[base]};
 }
 
-Place Emitter::base_place(std::uint32_t base) {
-  const Base& b = low_.bases[base];
+Address Emitter::base_place(std::uint32_t base) {
+  const PlanBase& b = low_.bases[base];
   switch (b.kind) {
-    case Base::Kind::Param:
+    case PlanBase::Kind::Param:
       return {kFirstParam + b.index, 0};
-    case Base::Kind::Const:
+    case PlanBase::Kind::Const:
       return pool_place(base);
-    case Base::Kind::Result:
+    case PlanBase::Kind::Result:
       return {plan_.first_result() + b.index, 0};
-    case Base::Kind::Slot:
+    case PlanBase::Kind::Slot:
       break;
   }
-  return base_slot_[base] == kNoIndex ? Place{kFrameRoot, 0} : Place{kUnplaced + base_slot_[base], 0};
+  return base_slot_[base] == kNoIndex ? Address{kFrameRoot, 0} : Address{kUnplaced + base_slot_[base], 0};
 }
 
-Place Emitter::place(const Access& a) {
-  Place p = base_place(a.base);
+Address Emitter::place(const Access& a) {
+  Address p = base_place(a.base);
   p.offset += bytes(a, a.offset);
   return p;
 }
 
-Places Emitter::places(std::span<const Access> list) {
-  const Places out{static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(list.size())};
+Addresses Emitter::places(std::span<const Access> list) {
+  const Addresses out{static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(list.size())};
   for (const Access& a : list) plan_.places.push_back(place(a));
   return out;
 }
 
-Places Emitter::result_places(const ItemSource& s) {
-  const Places out{static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(s.out.size())};
+Addresses Emitter::result_places(const ItemSource& s) {
+  const Addresses out{static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(s.out.size())};
   for (std::uint32_t b : s.out) plan_.places.push_back(base_place(b));
   return out;
 }
@@ -122,8 +122,8 @@ Status Emitter::emit_nest(Nest nest) {
     return local_[base];
   };
   std::vector<std::uint8_t> loaded(nest.accesses.size(), 0);
-  for (const Node& n : nest.nodes)
-    if (n.kind == NodeKind::Load) loaded[n.access] = 1;
+  for (const NestNode& n : nest.nodes)
+    if (n.kind == NestNodeKind::Load) loaded[n.access] = 1;
   for (std::size_t k = 0; k < nest.accesses.size(); ++k)
     nest.accesses[k].base = loaded[k] ? local(nest.accesses[k].base) : 0;
   for (Store& s : nest.stores) s.to.base = local(s.to.base);
@@ -192,8 +192,8 @@ bool Emitter::updates_in_place(const FuseItem& item, std::uint32_t from, std::ui
   for (const Store& s : item.nest->stores)
     if (s.to.base == to) out = &s.to;
   if (!out) return false;
-  return std::ranges::all_of(item.nest->nodes, [&](const Node& n) {
-    if (n.kind != NodeKind::Load || item.nest->accesses[n.access].base != from) return true;
+  return std::ranges::all_of(item.nest->nodes, [&](const NestNode& n) {
+    if (n.kind != NestNodeKind::Load || item.nest->accesses[n.access].base != from) return true;
     const Access& a = item.nest->accesses[n.access];
     return a.dtype == out->dtype && a.offset == out->offset && a.strides == out->strides;
   });
@@ -206,14 +206,14 @@ void Emitter::find_sharing() {
   plan_.result_write.assign(plan_.results.size(), 0);
   for (const PassedParam& p : low_.passed) last_read_[p.param] = kNoIndex;  // the first bases are the parameters
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    const Base& base = low_.bases[b];
-    if (base.kind == Base::Kind::Param) plan_.param_last_read[base.index] = last_read_[b];
-    if (base.kind != Base::Kind::Result || writer_[b] == 0) continue;
+    const PlanBase& base = low_.bases[b];
+    if (base.kind == PlanBase::Kind::Param) plan_.param_last_read[base.index] = last_read_[b];
+    if (base.kind != PlanBase::Kind::Result || writer_[b] == 0) continue;
     plan_.result_write[base.index] = writer_[b];
     const FuseItem& item = items_[writer_[b] - 1];
     for_each_read(item, [&](std::uint32_t from) {
-      const Base& p = low_.bases[from];
-      if (p.kind == Base::Kind::Param && last_read_[from] == writer_[b] && p.bytes == base.bytes &&
+      const PlanBase& p = low_.bases[from];
+      if (p.kind == PlanBase::Kind::Param && last_read_[from] == writer_[b] && p.bytes == base.bytes &&
           updates_in_place(item, from, b))
         plan_.in_place.emplace_back(p.index, base.index);
     });
@@ -241,7 +241,7 @@ Status Emitter::run() {
 
 Status Emitter::finish() {
   const Placement placed = tfvm::place(slots_, static_cast<std::int64_t>(plan_.num_roots() * sizeof(std::byte*)));
-  for_each_place(plan_, [&](Place& p) {
+  for_each_place(plan_, [&](Address& p) {
     if (p.root < kUnplaced) return;
     p.offset += placed.offsets[p.root - kUnplaced];
     p.root = kFrameRoot;

@@ -21,13 +21,13 @@ class Emitter {
  private:
   // Until all lifetimes are known a place in the frame is (kUnplaced + slot, offset in the slot).
   static constexpr std::uint32_t kUnplaced = 1u << 31;
-  Place slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last);
-  Place work(std::int64_t bytes) { return slot(bytes, step_, step_); }  // of the present step
-  Place place(const Access& a);
-  Place base_place(std::uint32_t base);
-  Places places(std::span<const Access> list);
-  Places result_places(const ItemSource& s);
-  Place pool_place(std::uint32_t base);
+  Address slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last);
+  Address work(std::int64_t bytes) { return slot(bytes, step_, step_); }  // of the present step
+  Address place(const Access& a);
+  Address base_place(std::uint32_t base);
+  Addresses places(std::span<const Access> list);
+  Addresses result_places(const ItemSource& s);
+  Address pool_place(std::uint32_t base);
   PlanRef target(FunctionId f);
 
   void find_lifetimes();
@@ -39,7 +39,7 @@ class Emitter {
   void emit_while(const ItemSource& s, const Instr& in);
   void emit_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
-  Carry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);
+  LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);
   bool updates_in_place(const FuseItem& item, std::uint32_t from, std::uint32_t to) const;
   bool control_in_place(const ItemSource& s, std::uint32_t from, std::uint32_t to) const;
   Status finish();
@@ -60,21 +60,21 @@ class Emitter {
   std::uint32_t step_ = 0;
 };
 
-// Calls fn(Place&) on every place of a plan.
+// Calls fn(Address&) on every place of a plan.
 template <class Fn>
 void for_each_place(Plan& p, Fn fn) {
-  for (Place& x : p.places) fn(x);
+  for (Address& x : p.places) fn(x);
   for (NestStep& s : p.nests) fn(s.scratch);
   for (KernelStep& s : p.kernels) fn(s.scratch);
   for (CallStep& s : p.calls) fn(s.frame), fn(s.selector);
-  const auto carries = [&](std::vector<Carry>& list) {
-    for (Carry& c : list) fn(c.init), fn(c.result), fn(c.temp);
+  const auto carries = [&](std::vector<LoopCarry>& list) {
+    for (LoopCarry& c : list) fn(c.init), fn(c.result), fn(c.temp);
   };
   for (WhileStep& s : p.whiles) carries(s.carries), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
   for (ScanStep& s : p.scans) {
     carries(s.carries);
-    for (Row& r : s.inputs) fn(r.place);
-    for (Row& r : s.outputs) fn(r.place);
+    for (ScanRow& r : s.inputs) fn(r.place);
+    for (ScanRow& r : s.outputs) fn(r.place);
     fn(s.frame);
   }
   for (ReduceStep& s : p.reduces) {

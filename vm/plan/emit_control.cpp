@@ -7,10 +7,10 @@ namespace tfvm {
 
 namespace {
 
-Carry::Kind carry_kind(const Plan& body, std::uint32_t param, std::uint32_t result) {
+LoopCarry::Kind carry_kind(const Plan& body, std::uint32_t param, std::uint32_t result) {
   for (const ResultCopy& c : body.result_copies)
-    if (c.param == param && c.result == result) return Carry::Kind::Kept;
-  return may_share(body, param, result) ? Carry::Kind::InPlace : Carry::Kind::Alternate;
+    if (c.param == param && c.result == result) return LoopCarry::Kind::Kept;
+  return may_share(body, param, result) ? LoopCarry::Kind::InPlace : LoopCarry::Kind::Alternate;
 }
 
 std::vector<FunctionId> targets(const Tables& t, const Instr& in) {
@@ -55,10 +55,10 @@ bool Emitter::control_in_place(const ItemSource& s, std::uint32_t from, std::uin
   if (in.op == Op::scan) {
     const std::uint32_t consts = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
     return result < carries && operand == consts + result &&
-           carry_kind(*lookup_(body), operand, result) != Carry::Kind::Alternate;
+           carry_kind(*lookup_(body), operand, result) != LoopCarry::Kind::Alternate;
   }
   const std::uint32_t c = count(t_, in, Key::cond_consts), b = count(t_, in, Key::body_consts);
-  return operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != Carry::Kind::Alternate;
+  return operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
 }
 
 Status Emitter::emit_opaque(const ItemSource& s) {
@@ -115,14 +115,14 @@ void Emitter::emit_call(const ItemSource& s, const Instr& in) {
   plan_.calls.push_back(std::move(c));
 }
 
-Carry Emitter::carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init,
-                     std::uint32_t out) {
-  Carry c;
+LoopCarry Emitter::carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init,
+                         std::uint32_t out) {
+  LoopCarry c;
   c.init = place(init);
   c.result = base_place(out);
   c.bytes = body.params[param].bytes;
   c.kind = carry_kind(body, param, result);
-  if (c.kind == Carry::Kind::Alternate) c.temp = work(c.bytes);
+  if (c.kind == LoopCarry::Kind::Alternate) c.temp = work(c.bytes);
   return c;
 }
 

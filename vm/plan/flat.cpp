@@ -15,48 +15,126 @@ void add_callee(const Tables& t, AttrId dict, Key key, std::vector<FunctionId>& 
     if (t.attrs[item].kind == AttrKind::Func) out.push_back(t.attrs[item].func);
 }
 
+// Values of one body in another: a tensor is one value there, a pack its leaves.
+class Mapping {
+ public:
+  Mapping(const Tables& t, const Body& from) : t_(t), from_(from), one_(from.num_values(), kNoValue) {}
+  bool is_pack(ValueId v) const { return t_.types[from_.type(v)].kind == TypeKind::Pack; }
+  std::span<const ValueId> operator[](ValueId v) const {
+    if (!is_pack(v)) return {&one_[index(v)], 1};
+    return many_.at(index(v));
+  }
+  void set(ValueId v, std::span<const ValueId> now) {
+    if (is_pack(v)) {
+      many_[index(v)].assign(now.begin(), now.end());
+    } else {
+      one_[index(v)] = now.front();
+    }
+  }
+
+ private:
+  const Tables& t_;
+  const Body& from_;
+  std::vector<ValueId> one_;
+  std::unordered_map<std::uint32_t, std::vector<ValueId>> many_;
+};
+
 class Appender {
  public:
-  explicit Appender(const Body& like) {
+  Appender(Tables& t, const Body& like) : t_(t) {
+    out_.body.operand_begin.push_back(0);
+    out_.body.full = like.full;
+    out_.body.effects = like.effects;
+  }
+
+  void params(const Body& from, Mapping& map) {
     Body& b = out_.body;
-    b.num_params = like.num_params;
-    b.types.assign(like.types.begin(), like.types.begin() + like.num_params);
-    b.operand_begin.push_back(0);
+    for (std::uint32_t k = 0; k < from.num_params; ++k) define(from, from.param(k), map);
+    b.num_params = b.num_values();
     b.result_begin.push_back(b.num_params);
-    b.full = like.full;
-    b.effects = like.effects;
   }
 
   // One instruction, operands through `map`; its results are entered into `map`.
-  void copy(const Body& from, const Instr& in, Origin origin, std::vector<ValueId>& map) {
+  void copy(const Body& from, const Instr& in, StepOrigin origin, Mapping& map) {
+    if (in.op == Op::pack || in.op == Op::unpack) return repack(from, in, map);
     Body& b = out_.body;
     b.ops.push_back(in.op);
-    b.attrs.push_back(in.attrs);
-    for (ValueId v : in.operands) b.operands.push_back(map[index(v)]);
+    b.attrs.push_back(attrs(in, map));
+    for (ValueId v : in.operands) b.operands.insert(b.operands.end(), map[v].begin(), map[v].end());
     b.operand_begin.push_back(static_cast<std::uint32_t>(b.operands.size()));
-    for (std::uint32_t k = 0; k < in.num_results; ++k) {
-      map[index(in.result(k))] = static_cast<ValueId>(b.types.size());
-      b.types.push_back(from.type(in.result(k)));
-    }
-    b.result_begin.push_back(static_cast<std::uint32_t>(b.types.size()));
+    for (std::uint32_t k = 0; k < in.num_results; ++k) define(from, in.result(k), map);
+    b.result_begin.push_back(b.num_values());
     out_.origins.push_back(origin);
   }
 
-  void inline_call(const FlatBody& callee, const Instr& call, std::vector<ValueId>& map) {
+  void inline_call(const Body& from, const FlatBody& callee, const Instr& call, Mapping& map) {
     const Body& c = callee.body;
-    std::vector<ValueId> inner(c.num_values(), kNoValue);
-    for (std::uint32_t k = 0; k < c.num_params; ++k) inner[k] = map[index(call.operands[k])];
+    Mapping inner(t_, c);
+    std::uint32_t p = 0;
+    for (ValueId v : call.operands)
+      for (ValueId leaf : map[v]) inner.set(c.param(p++), {&leaf, 1});
     for (std::uint32_t i = 0; i < c.num_instrs(); ++i) copy(c, c.instr(i), callee.origins[i], inner);
-    for (std::uint32_t k = 0; k < call.num_results; ++k) map[index(call.result(k))] = inner[index(c.results[k])];
+    std::size_t r = 0;
+    std::vector<ValueId> leaves;
+    for (std::uint32_t k = 0; k < call.num_results; ++k) {
+      leaves.clear();
+      const std::size_t n = leaf_types(t_, from.type(call.result(k))).size();
+      for (std::size_t j = 0; j < n; ++j) leaves.push_back(inner[c.results[r++]].front());
+      map.set(call.result(k), leaves);
+    }
   }
 
   std::uint32_t size() const { return out_.body.num_instrs(); }
-  FlatBody finish(const Body& source, const std::vector<ValueId>& map) {
-    for (ValueId v : source.results) out_.body.results.push_back(map[index(v)]);
+  FlatBody finish(const Body& source, const Mapping& map) {
+    for (ValueId v : source.results) out_.body.results.insert(out_.body.results.end(), map[v].begin(), map[v].end());
     return std::move(out_);
   }
 
  private:
+  void define(const Body& from, ValueId v, Mapping& map) {
+    Body& b = out_.body;
+    if (!map.is_pack(v)) {
+      const auto now = static_cast<ValueId>(b.types.size());
+      b.types.push_back(from.type(v));
+      return map.set(v, {&now, 1});
+    }
+    std::vector<ValueId> leaves;
+    for (TypeId leaf : leaf_types(t_, from.type(v))) {
+      leaves.push_back(static_cast<ValueId>(b.types.size()));
+      b.types.push_back(leaf);
+    }
+    map.set(v, leaves);
+  }
+
+  void repack(const Body& from, const Instr& in, Mapping& map) {
+    std::vector<ValueId> leaves;
+    for (ValueId v : in.operands) leaves.insert(leaves.end(), map[v].begin(), map[v].end());
+    if (in.op == Op::pack) return map.set(in.result(), leaves);
+    std::size_t at = 0;
+    for (std::uint32_t k = 0; k < in.num_results; ++k) {
+      const std::size_t n = leaf_types(t_, from.type(in.result(k))).size();
+      map.set(in.result(k), std::span(leaves).subspan(at, n));
+      at += n;
+    }
+  }
+
+  // Loops count their operands: a pack counts as its leaves.
+  AttrId attrs(const Instr& in, const Mapping& map) {
+    if (in.op != Op::scan && in.op != Op::while_) return in.attrs;
+    if (std::ranges::none_of(in.operands, [&](ValueId v) { return map.is_pack(v); })) return in.attrs;
+    AttrId attrs = in.attrs;
+    std::size_t at = 0;
+    for (const Key key : {Key::cond_consts, Key::body_consts, Key::consts, Key::carry}) {
+      if (!t_.attrs.has(attrs, key)) continue;
+      std::int64_t n = 0;
+      for (std::int64_t k = t_.attrs.get_int(in.attrs, key); k > 0; --k)
+        n += static_cast<std::int64_t>(map[in.operands[at++]].size());
+      attrs = t_.attrs.with(attrs, key, t_.attrs.of(n));
+    }
+    return attrs;
+  }
+
+  Tables& t_;
   FlatBody out_;
 };
 
@@ -73,19 +151,27 @@ std::vector<std::uint8_t> live(const Tables& t, const Body& b) {
   return keep;
 }
 
-FlatBody without_dead_code(const Tables& t, FlatBody flat) {
+FlatBody without_dead_code(Tables& t, FlatBody flat) {
   const Body& b = flat.body;
   const std::vector<std::uint8_t> keep = live(t, b);
   if (std::ranges::all_of(keep, [](std::uint8_t k) { return k != 0; })) return flat;
-  std::vector<ValueId> map(b.num_values(), kNoValue);
-  for (std::uint32_t v = 0; v < b.num_params; ++v) map[v] = static_cast<ValueId>(v);
-  Appender out(b);
+  Mapping map(t, b);
+  Appender out(t, b);
+  out.params(b, map);
   for (std::uint32_t i = 0; i < b.num_instrs(); ++i)
     if (keep[i]) out.copy(b, b.instr(i), flat.origins[i], map);
   return out.finish(b, map);
 }
 
 }  // namespace
+
+std::vector<TypeId> leaf_types(const Tables& t, TypeId type) {
+  if (t.types[type].kind != TypeKind::Pack) return {type};
+  std::vector<TypeId> out;
+  for (TypeId item : t.types[type].items)
+    for (TypeId leaf : leaf_types(t, item)) out.push_back(leaf);
+  return out;
+}
 
 std::vector<FunctionId> callees(const Tables& t, Op op, AttrId attrs) {
   std::vector<FunctionId> out;
@@ -130,16 +216,16 @@ std::vector<FunctionId> Flattener::add(FunctionId root) {
 FlatBody Flattener::flatten(FunctionId f) const {
   const Body& b = t_.body(f);
   const std::uint32_t total = std::max(limits_.total, 4 * b.num_instrs());
-  std::vector<ValueId> map(b.num_values(), kNoValue);
-  for (std::uint32_t v = 0; v < b.num_params; ++v) map[v] = static_cast<ValueId>(v);
-  Appender out(b);
+  Mapping map(t_, b);
+  Appender out(t_, b);
+  out.params(b, map);
   for (std::uint32_t i = 0; i < b.num_instrs(); ++i) {
     const Instr in = b.instr(i);
     if (in.op == Op::call) {
       const FlatBody& callee = flat_.at(t_.attrs.get_func(in.attrs, Key::callee));
       const std::uint32_t n = callee.body.num_instrs(), sum = out.size() + n;
       if ((n <= limits_.small && sum <= total) || sum + b.num_instrs() - i <= limits_.medium) {
-        out.inline_call(callee, in, map);
+        out.inline_call(b, callee, in, map);
         continue;
       }
     }

@@ -1,6 +1,6 @@
 #pragma once
-// What a plan is made from: a function with its small calls inlined, dead code gone, and for each instruction where it
-// came from. A flat body is not interned.
+// What a plan is made from: a function with its small calls inlined, packs replaced by their tensors, dead code gone,
+// and for each instruction where it came from. A flat body is not interned.
 //
 //   func @f(%x) { %y = call @sq(%x); %z = add %y, %x }   ->   { %y = mul %x, %x; %z = add %y, %x }
 
@@ -13,14 +13,14 @@
 namespace tfvm {
 
 // The instruction that an instruction of a plan comes from, in its own function: gives the user's line.
-struct Origin {
+struct StepOrigin {
   DebugId debug = kNone<DebugId>;
   InstrId instr = kNone<InstrId>;
 };
 
 struct FlatBody {
   Body body;
-  std::vector<Origin> origins;  // one per instruction
+  std::vector<StepOrigin> origins;  // one per instruction
 };
 
 // A callee of up to `small` instructions is inlined while the caller stays below `total` (or four times its own
@@ -35,18 +35,21 @@ struct InlineLimits {
 // not among them.
 std::vector<FunctionId> callees(const Tables& t, Op op, AttrId attrs);
 
+// The tensors that a value of this type consists of: itself, or a pack's, inner packs included.
+std::vector<TypeId> leaf_types(const Tables& t, TypeId type);
+
 // Flat bodies of everything that is reachable from a function. Iterative: neither the length of a chain of calls nor
 // the size of the call graph uses stack.
 class Flattener {
  public:
-  explicit Flattener(const Tables& tables, InlineLimits limits = {}) : t_(tables), limits_(limits) {}
+  explicit Flattener(Tables& tables, InlineLimits limits = {}) : t_(tables), limits_(limits) {}
   // `f` and all it reaches, callees before their callers.
   std::vector<FunctionId> add(FunctionId f);
   const FlatBody& operator[](FunctionId f) const { return flat_.at(f); }
 
  private:
   FlatBody flatten(FunctionId f) const;
-  const Tables& t_;
+  Tables& t_;
   InlineLimits limits_;
   std::unordered_map<FunctionId, FlatBody> flat_;
 };

@@ -37,8 +37,8 @@ class Lowering {
     for (std::uint32_t p = 0; p < b_.num_params; ++p) {
       const TypeId type = b_.types[p];
       if (!t_.types[type].is_tensor())
-        return Error(Code::Unsupported, "packs and tapes as parameters of a plan: with linearize in the language");
-      values_[p] = row_major(add_base({Base::Kind::Param, p, t_.types.bytes(type)}), t_.types.dtype(type), dims(p));
+        return Error(Code::Unsupported, "tapes as parameters of a plan: with reverse mode over while");
+      values_[p] = row_major(add_base({PlanBase::Kind::Param, p, t_.types.bytes(type)}), t_.types.dtype(type), dims(p));
     }
     for (std::uint32_t i = 0; i < b_.num_instrs(); ++i) {
       instr_ = i;
@@ -58,13 +58,13 @@ class Lowering {
   DType dtype(ValueId v) const { return t_.types.dtype(b_.type(v)); }
   Access& access(ValueId v) { return values_[index(v)]; }
 
-  std::uint32_t add_base(Base base) {
+  std::uint32_t add_base(PlanBase base) {
     out_.bases.push_back(base);
     return static_cast<std::uint32_t>(out_.bases.size() - 1);
   }
   // Memory of its own for a value.
   const Access& define(ValueId v) {
-    return access(v) = row_major(add_base({Base::Kind::Slot, 0, t_.types.bytes(b_.type(v))}), dtype(v), dims(v));
+    return access(v) = row_major(add_base({PlanBase::Kind::Slot, 0, t_.types.bytes(b_.type(v))}), dtype(v), dims(v));
   }
 
   ItemSource& add_source() {
@@ -84,18 +84,18 @@ class Lowering {
   // Loads of a constant that is one element at every point become that element.
   void fold_constants(Nest& nest) {
     std::vector<std::uint32_t> loaded;
-    for (const Node& n : nest.nodes)
-      if (n.kind == NodeKind::Load) loaded.push_back(nest.accesses[n.access].base);
+    for (const NestNode& n : nest.nodes)
+      if (n.kind == NestNodeKind::Load) loaded.push_back(nest.accesses[n.access].base);
     for (std::uint32_t base : loaded) {
-      if (out_.bases[base].kind != Base::Kind::Const) continue;
+      if (out_.bases[base].kind != PlanBase::Kind::Const) continue;
       const auto id = static_cast<ConstId>(out_.bases[base].index);
       const Constant& c = t_.consts[id];
       const auto size = size_of(t_.types.dtype(c.type));
       if (size > 8 || c.bytes.empty()) continue;
       std::int64_t element = 0;
       bool one = true, first = true;
-      for (const Node& n : nest.nodes) {
-        if (n.kind != NodeKind::Load || nest.accesses[n.access].base != base) continue;
+      for (const NestNode& n : nest.nodes) {
+        if (n.kind != NestNodeKind::Load || nest.accesses[n.access].base != base) continue;
         const Access& a = nest.accesses[n.access];
         one = one && std::ranges::all_of(a.strides, [](std::int64_t s) { return s == 0; }) &&
               (first || a.offset == element);
@@ -114,7 +114,7 @@ class Lowering {
     if (is_dense(a, dims)) return a;
     std::int64_t n = size_of(a.dtype);
     for (std::int64_t d : dims) n *= d;
-    const Access copy = row_major(add_base({Base::Kind::Slot, 0, n}), a.dtype, dims);
+    const Access copy = row_major(add_base({PlanBase::Kind::Slot, 0, n}), a.dtype, dims);
     if (n > 0) add_nest(copy_nest(dims, a, copy));
     return copy;
   }
@@ -186,7 +186,7 @@ class Lowering {
   Status lower_constant(const Instr& in) {
     const ConstId id = t_.attrs[in.attrs].constant;
     const auto [it, is_new] = consts_.try_emplace(index(id), 0u);
-    if (is_new) it->second = add_base({Base::Kind::Const, index(id), t_.types.bytes(b_.type(in.result()))});
+    if (is_new) it->second = add_base({PlanBase::Kind::Const, index(id), t_.types.bytes(b_.type(in.result()))});
     access(in.result()) = row_major(it->second, dtype(in.result()), dims(in.result()));
     return ok();
   }
@@ -232,7 +232,7 @@ class Lowering {
     Access p = access(in.operands[0]);
     const Dims d = dims(in.operands[0]);
     if (!d.empty()) {
-      const Access all = row_major(add_base({Base::Kind::Slot, 0, 1}), DType::Bool, Dims{});
+      const Access all = row_major(add_base({PlanBase::Kind::Slot, 0, 1}), DType::Bool, Dims{});
       std::vector<std::int64_t> axes;
       for (std::size_t k = 0; k < d.size(); ++k) axes.push_back(static_cast<std::int64_t>(k));
       add_nest(reduce_nest(Op::reduce_and, d, axes, p, all));
@@ -275,18 +275,18 @@ class Lowering {
   void place_result(std::uint32_t r) {
     const ValueId v = b_.results[r];
     const Access a = access(v);
-    Base& base = out_.bases[a.base];
+    PlanBase& base = out_.bases[a.base];
     const std::int64_t bytes = t_.types.bytes(b_.type(v));
     if (bytes == 0) return;
     const bool whole = a.offset == 0 && base.bytes == bytes && is_dense(a, dims(v));
-    if (whole && base.kind == Base::Kind::Slot) {
-      base.kind = Base::Kind::Result;
+    if (whole && base.kind == PlanBase::Kind::Slot) {
+      base.kind = PlanBase::Kind::Result;
       base.index = r;
-    } else if (whole && base.kind == Base::Kind::Param) {
+    } else if (whole && base.kind == PlanBase::Kind::Param) {
       out_.passed.push_back({base.index, r});
     } else {
       instr_ = b_.num_instrs();
-      const std::uint32_t to = add_base({Base::Kind::Result, r, bytes});
+      const std::uint32_t to = add_base({PlanBase::Kind::Result, r, bytes});
       add_nest(copy_nest(dims(v), a, row_major(to, a.dtype, dims(v))));
     }
   }

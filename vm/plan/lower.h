@@ -13,7 +13,7 @@
 namespace tfvm {
 
 // A piece of memory: a parameter, a constant, a value that is written once (a slot of the frame, or a result's memory).
-struct Base {
+struct PlanBase {
   enum class Kind : std::uint8_t { Param, Const, Slot, Result } kind = Kind::Slot;
   std::uint32_t index = 0;  // of the parameter, the result; the ConstId
   std::int64_t bytes = 0;
@@ -22,7 +22,7 @@ struct Base {
 // What an item was before fusion. Of opaque items `in` holds the operands' accesses over their own dims; `out` the
 // bases that it writes, one per result.
 struct ItemSource {
-  Origin origin;
+  StepOrigin origin;
   std::uint32_t instr = 0;
   std::vector<Access> in;
   std::vector<std::uint32_t> out;
@@ -35,7 +35,7 @@ struct PassedParam {
 };
 
 struct Lowered {
-  std::vector<Base> bases;
+  std::vector<PlanBase> bases;
   std::vector<FuseItem> items;  // before fusion: one per source
   std::vector<ItemSource> sources;
   std::vector<PassedParam> passed;
@@ -43,7 +43,7 @@ struct Lowered {
 
 Result<Lowered> lower(const Tables& t, const FlatBody& flat);
 
-// Row-major, wherever it begins.
+// ScanRow-major, wherever it begins.
 bool is_dense(const Access& a, Dims dims);
 
 }  // namespace tfvm

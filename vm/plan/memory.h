@@ -1,5 +1,5 @@
 #pragma once
-// Places in a frame by lifetimes: values that are never alive in the same step may share bytes.
+// Addresses in a frame by lifetimes: values that are never alive in the same step may share bytes.
 
 #include <cstdint>
 #include <span>

@@ -19,7 +19,7 @@ namespace tfvm {
 
 enum class StepKind : std::uint8_t { Nest, Kernel, Call, While, Scan, Reduce, Assert, Print };
 
-struct Step {
+struct PlanStep {
   StepKind kind;
   std::uint32_t index;  // in the plan's array of that kind
 };
@@ -33,9 +33,9 @@ struct ResultCopy {
 struct Plan {
   FunctionId function;
   std::vector<ValueType> params, results;
-  std::vector<Step> steps;
-  std::vector<Origin> origins;  // of each step: its last instruction
-  std::vector<Place> places;
+  std::vector<PlanStep> steps;
+  std::vector<StepOrigin> origins;  // of each step: its last instruction
+  std::vector<Address> places;
   std::vector<NestStep> nests;
   std::vector<KernelStep> kernels;
   std::vector<CallStep> calls;

@@ -40,7 +40,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   for (TypeId type : flat.body.param_types()) plan->params.push_back(value_type(t, type));
   for (ValueId v : flat.body.results) plan->results.push_back(value_type(t, flat.body.type(v)));
   std::vector<std::uint8_t> live_out;
-  for (const Base& b : lowered->bases) live_out.push_back(b.kind == Base::Kind::Result);
+  for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup);
   if (Status s = emitter.run(); !s) return std::move(s).error();
@@ -49,7 +49,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   return PlanRef(std::move(plan));
 }
 
-Result<PlanRef> PlanCache::get(const Tables& t, FunctionId f) {
+Result<PlanRef> PlanCache::get(Tables& t, FunctionId f) {
   if (const auto it = plans_.find(f); it != plans_.end()) return it->second;
   Flattener flats(t, options_.inlining);
   const std::vector<FunctionId> order = flats.add(f);

@@ -23,7 +23,7 @@ class PlanCache {
   explicit PlanCache(PlanOptions options = {}) : options_(options) {}
   // The plan of `f`; it and what it calls are made where they aren't there. Unsupported (with the line): an op without
   // kernel. Type: a full function.
-  Result<PlanRef> get(const Tables& t, FunctionId f);
+  Result<PlanRef> get(Tables& t, FunctionId f);
   std::size_t size() const { return plans_.size(); }
 
  private:

@@ -19,13 +19,13 @@ using PlanRef = std::shared_ptr<const Plan>;
 inline constexpr std::uint32_t kFrameRoot = 0, kPoolRoot = 1, kFirstParam = 2;
 
 // A place in memory: bytes from a root.
-struct Place {
+struct Address {
   std::uint32_t root = 0;
   std::int64_t offset = 0;
 };
 
 // A span in Plan::places.
-struct Places {
+struct Addresses {
   std::uint32_t begin = 0, count = 0;
 };
 
@@ -38,8 +38,8 @@ struct ValueType {
 struct NestStep {
   static constexpr std::size_t kMaxBases = 160;
   NestCodePtr code;
-  Places bases;
-  Place scratch;
+  Addresses bases;
+  Address scratch;
 };
 
 struct KernelStep {
@@ -48,37 +48,37 @@ struct KernelStep {
   std::uint32_t inputs = 0;
   std::vector<View> views;          // inputs, then results, without data
   std::vector<std::int64_t> shape;  // dims and strides of the views
-  Places places;                    // of the views
-  Place scratch;                    // of the kernel, then room for the views
+  Addresses places;                 // of the views
+  Address scratch;                  // of the kernel, then room for the views
 };
 
 // A call that was not inlined, or a conditional: one of `targets` is called with args.
 struct CallStep {
   std::vector<PlanRef> targets;
-  Places args, results;
-  Place frame;
-  Place selector;  // of more than one target; bool: targets are {then, else}; else the index, clamped
+  Addresses args, results;
+  Address frame;
+  Address selector;  // of more than one target; bool: targets are {then, else}; else the index, clamped
   DType selector_dtype = DType::Bool;
 };
 
 // One carry of a loop. `temp` is the second buffer that trips alternate with; unused where the body leaves the carry as
 // it is or may update it in place.
-struct Carry {
-  Place init, result, temp;
+struct LoopCarry {
+  Address init, result, temp;
   std::int64_t bytes = 0;
   enum class Kind : std::uint8_t { Alternate, Kept, InPlace } kind = Kind::Alternate;
 };
 
 struct WhileStep {
   PlanRef cond, body;
-  Places cond_consts, body_consts;
-  std::vector<Carry> carries;
-  Place cond_frame, body_frame, predicate;
+  Addresses cond_consts, body_consts;
+  std::vector<LoopCarry> carries;
+  Address cond_frame, body_frame, predicate;
 };
 
 // A scanned input or stacked output: trip i has its row at place + i * stride.
-struct Row {
-  Place place;
+struct ScanRow {
+  Address place;
   std::int64_t stride = 0;
 };
 
@@ -86,10 +86,10 @@ struct ScanStep {
   PlanRef body;
   std::int64_t length = 0;
   bool reverse = false;
-  Places consts;
-  std::vector<Carry> carries;
-  std::vector<Row> inputs, outputs;
-  Place frame;
+  Addresses consts;
+  std::vector<LoopCarry> carries;
+  std::vector<ScanRow> inputs, outputs;
+  Address frame;
 };
 
 // reduce @f: for each element of the result, the accumulators start at inits and take in the operands' elements over
@@ -98,21 +98,21 @@ struct ReduceStep {
   PlanRef body;                             // (acc…, x…) -> acc…, all scalars
   std::vector<std::int64_t> kept, reduced;  // extents
   struct Operand {
-    Place x, init, result;
+    Address x, init, result;
     std::vector<std::int64_t> kept_strides, reduced_strides;  // bytes
     std::int64_t size = 0;                                    // of an element
   };
   std::vector<Operand> operands;
-  Place frame, temp;  // temp: counters, then two accumulators of 16 bytes per operand
+  Address frame, temp;  // temp: counters, then two accumulators of 16 bytes per operand
 };
 
 struct AssertStep {
-  Place predicate;  // a scalar
+  Address predicate;  // a scalar
   std::string message;
 };
 
 struct PrintStep {
-  Place value;  // row-major
+  Address value;  // row-major
   ValueType type;
   std::string label;
 };

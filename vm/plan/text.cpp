@@ -23,7 +23,7 @@ class Dump {
   }
 
  private:
-  std::string place(const Place& x) const {
+  std::string place(const Address& x) const {
     std::string root;
     if (x.root == kFrameRoot) root = "f";
     if (x.root == kPoolRoot) root = "c";
@@ -31,17 +31,17 @@ class Dump {
     if (x.root >= p_.first_result()) root = fmt::format("r{}", x.root - p_.first_result());
     return x.offset || x.root < kFirstParam ? fmt::format("{}+{}", root, x.offset) : root;
   }
-  std::string list(Places l) const {
+  std::string list(Addresses l) const {
     std::string s;
     for (std::uint32_t k = 0; k < l.count; ++k) s += (k ? ", " : "") + place(p_.places[l.begin + k]);
     return s;
   }
-  void carries(const std::vector<Carry>& list) {
+  void carries(const std::vector<LoopCarry>& list) {
     constexpr std::string_view kKinds[] = {"alternate", "kept", "in place"};
-    for (const Carry& c : list)
+    for (const LoopCarry& c : list)
       out_ += fmt::format("; {} -> {} {}", place(c.init), place(c.result), kKinds[static_cast<std::size_t>(c.kind)]);
   }
-  void step(const Step& s) {
+  void step(const PlanStep& s) {
     switch (s.kind) {
       case StepKind::Nest:
         out_ += "nest " + list(p_.nests[s.index].bases);
@@ -66,8 +66,8 @@ class Dump {
         const ScanStep& x = p_.scans[s.index];
         out_ += fmt::format("scan {}{} ({})", x.length, x.reverse ? " reverse" : "", list(x.consts));
         carries(x.carries);
-        for (const Row& r : x.inputs) out_ += fmt::format("; in {} by {}", place(r.place), r.stride);
-        for (const Row& r : x.outputs) out_ += fmt::format("; out {} by {}", place(r.place), r.stride);
+        for (const ScanRow& r : x.inputs) out_ += fmt::format("; in {} by {}", place(r.place), r.stride);
+        for (const ScanRow& r : x.outputs) out_ += fmt::format("; out {} by {}", place(r.place), r.stride);
         return;
       }
       case StepKind::Reduce:

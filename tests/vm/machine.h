@@ -12,16 +12,16 @@
 #include "vm/plan/planner.h"
 #include "vm/print.h"
 
-namespace tfvm {
+namespace tfvm::testing {
 
 using Dimensions = std::vector<std::int64_t>;
 
-struct Program {
+struct Machine {
   Tables t;
   PlanCache plans;
   Context context;
 
-  explicit Program(PlanOptions options = {}) : plans(options) {}
+  explicit Machine(PlanOptions options = {}) : plans(options) {}
 
   TypeId f32(std::initializer_list<std::int64_t> dims = {}) { return t.types.tensor(DType::F32, dims); }
   TypeId i64(std::initializer_list<std::int64_t> dims = {}) { return t.types.tensor(DType::I64, dims); }
@@ -62,4 +62,4 @@ struct Program {
 
 using Texts = std::vector<std::string>;
 
-}  // namespace tfvm
+}  // namespace tfvm::testing

@@ -1,0 +1,264 @@
+#include "jit/region/fuse.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::size_t kWindow = 16;        // earlier items that an item may join
+constexpr std::int64_t kSmallLoop = 1024;  // up to here unrelated nests share their loop too
+
+bool same_map(const Access& a, const Access& b, const std::vector<std::int64_t>& extents) {
+  if (a.base != b.base || a.dtype != b.dtype || a.offset != b.offset) return false;
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    if (extents[d] != 1 && a.strides[d] != b.strides[d]) return false;
+  return true;
+}
+
+const Store* store_of(const Nest& n, std::uint32_t base) {
+  for (const Store& s : n.stores)
+    if (s.to.base == base) return &s;
+  return nullptr;
+}
+
+bool reduces_into(const Nest& n, std::uint32_t base) {
+  return std::ranges::any_of(n.reductions, [&](const Reduction& r) { return r.to.base == base; });
+}
+
+bool writes(const Nest& n, std::uint32_t base) { return store_of(n, base) || reduces_into(n, base); }
+
+template <class Fn>
+bool all_loads(const Nest& n, Fn fn) {
+  return std::ranges::all_of(
+      n.nodes, [&](const NestNode& node) { return node.kind != NestNodeKind::Load || fn(n.accesses[node.access]); });
+}
+
+bool is_sound(const Nest& first, const Nest& second, const FuseOptions& o) {
+  if (first.extents != second.extents) return false;
+  if (first.has_reduction() && second.has_reduction() && first.reduced != second.reduced) return false;
+  if (first.nodes.size() + second.nodes.size() > o.max_nodes) return false;
+  if (first.accesses.size() + second.accesses.size() > o.max_accesses) return false;
+  const bool forwards = all_loads(second, [&](const Access& a) {
+    if (reduces_into(first, a.base)) return false;
+    const Store* s = store_of(first, a.base);
+    return !s || same_map(s->to, a, first.extents);
+  });
+  return forwards && all_loads(first, [&](const Access& a) {
+           if (reduces_into(second, a.base)) return false;
+           const Store* s = store_of(second, a.base);
+           return !s || same_map(s->to, a, first.extents);
+         });
+}
+
+std::uint32_t add_access(Nest& n, const Access& a) {
+  const auto it = std::ranges::find(n.accesses, a);
+  if (it == n.accesses.end()) n.accesses.push_back(a);
+  return static_cast<std::uint32_t>(std::ranges::find(n.accesses, a) - n.accesses.begin());
+}
+
+std::uint32_t add_node(Nest& n, const NestNode& node) {
+  const auto it = std::ranges::find(n.nodes, node);
+  if (it != n.nodes.end()) return static_cast<std::uint32_t>(it - n.nodes.begin());
+  n.nodes.push_back(node);
+  return static_cast<std::uint32_t>(n.nodes.size() - 1);
+}
+
+// `second` behind `first`: what it loads from a store of `first` becomes that node.
+void append(Nest& first, const Nest& second) {
+  const std::size_t own_stores = first.stores.size();
+  std::vector<std::uint32_t> map(second.nodes.size());
+  for (std::size_t k = 0; k < second.nodes.size(); ++k) {
+    NestNode node = second.nodes[k];
+    if (node.kind == NestNodeKind::Load) {
+      const Access& a = second.accesses[node.access];
+      const auto s = std::find_if(first.stores.begin(), first.stores.begin() + static_cast<std::ptrdiff_t>(own_stores),
+                                  [&](const Store& t) { return t.to.base == a.base; });
+      if (s != first.stores.begin() + static_cast<std::ptrdiff_t>(own_stores)) {
+        map[k] = s->node;
+        continue;
+      }
+    }
+    if (node.kind == NestNodeKind::Load || node.kind == NestNodeKind::Iota)
+      node.access = add_access(first, second.accesses[node.access]);
+    for (std::uint32_t& in : node.in)
+      if (in != kNoNode) in = map[in];
+    map[k] = add_node(first, node);
+  }
+  for (const Store& s : second.stores) first.stores.push_back({map[s.node], s.to});
+  for (const Reduction& r : second.reductions) first.reductions.push_back({r.op, map[r.node], r.to});
+  if (second.has_reduction()) first.reduced = second.reduced;
+}
+
+// Keeps the nodes that a store or a reduction needs, and their accesses.
+void compact(Nest& n) {
+  std::vector<std::uint8_t> used(n.nodes.size(), 0);
+  for (const Store& s : n.stores) used[s.node] = 1;
+  for (const Reduction& r : n.reductions) used[r.node] = 1;
+  for (std::size_t k = n.nodes.size(); k-- > 0;)
+    for (std::uint32_t in : n.nodes[k].in)
+      if (used[k] && in != kNoNode) used[in] = 1;
+  Nest out;
+  out.extents = std::move(n.extents);
+  out.reduced = std::move(n.reduced);
+  std::vector<std::uint32_t> map(n.nodes.size(), kNoNode);
+  for (std::size_t k = 0; k < n.nodes.size(); ++k) {
+    if (!used[k]) continue;
+    NestNode node = n.nodes[k];
+    if (node.kind == NestNodeKind::Load || node.kind == NestNodeKind::Iota)
+      node.access = add_access(out, n.accesses[node.access]);
+    for (std::uint32_t& in : node.in)
+      if (in != kNoNode) in = map[in];
+    map[k] = static_cast<std::uint32_t>(out.nodes.size());
+    out.nodes.push_back(node);
+  }
+  for (const Store& s : n.stores) out.stores.push_back({map[s.node], s.to});
+  for (const Reduction& r : n.reductions) out.reductions.push_back({r.op, map[r.node], r.to});
+  if (!out.has_reduction()) std::ranges::fill(out.reduced, std::uint8_t{0});
+  n = std::move(out);
+}
+
+bool is_small(const Nest& n) {
+  std::int64_t points = 1;
+  for (std::int64_t e : n.extents)
+    if (e != 0 && (points *= e) > kSmallLoop) return false;
+  return true;
+}
+
+// A large loop is shared only where that saves a pass over memory.
+bool is_worth_it(const Nest& first, const Nest& second) {
+  bool loads = false, shares = false;
+  all_loads(second, [&](const Access& a) {
+    loads = true;
+    shares = shares || writes(first, a.base) || !all_loads(first, [&](const Access& b) { return a.base != b.base; });
+    return true;
+  });
+  return !loads || shares || is_small(first);
+}
+
+class Fuser {
+ public:
+  Fuser(std::vector<FuseItem> items, std::size_t bases, const FuseOptions& options)
+      : in_(std::move(items)), options_(options), written_at_(bases, 0) {}
+
+  std::vector<FuseItem> run(std::span<const std::uint8_t> live_out) {
+    for (std::uint32_t k = 0; k < in_.size(); ++k) {
+      in_[k].origins = {k};
+      const bool is_nest = in_[k].nest && options_.enabled;
+      std::size_t at = is_nest ? join(in_[k]) : 0;
+      if (at == 0) at = place(std::move(in_[k]));
+      while (is_nest && pull(at)) {
+      }
+    }
+    drop_dead(live_out);
+    return std::move(out_);
+  }
+
+ private:
+  // Where the item went, 0 where it fits nowhere.
+  std::size_t join(FuseItem& item) {
+    std::size_t first = 0;  // items counted from 1: what it reads is written there or before
+    all_loads(*item.nest, [&](const Access& a) {
+      first = std::max<std::size_t>(first, written_at_[a.base]);
+      return true;
+    });
+    const std::size_t last = out_.size() > kWindow ? out_.size() - kWindow : 0;
+    for (std::size_t at = out_.size(); at > last && at >= first && at > 0; --at) {
+      FuseItem& to = out_[at - 1];
+      if (!to.nest || !is_sound(*to.nest, *item.nest, options_) || !is_worth_it(*to.nest, *item.nest)) continue;
+      append(*to.nest, *item.nest);
+      to.origins.push_back(item.origins.front());
+      note_writes(*item.nest, at);
+      return at;
+    }
+    return 0;
+  }
+
+  // Brings an earlier nest whose values the nest at `at` loads into it, if nothing in between reads them.
+  bool pull(std::size_t at) {
+    FuseItem& to = out_[at - 1];
+    std::size_t from = 0;
+    all_loads(*to.nest, [&](const Access& a) {
+      const std::size_t w = written_at_[a.base];
+      if (w != 0 && w < at && at - w <= kWindow && out_[w - 1].nest &&
+          is_sound(*out_[w - 1].nest, *to.nest, options_) && !is_read_between(w, at))
+        from = w;
+      return from == 0;
+    });
+    if (from == 0) return false;
+    FuseItem& source = out_[from - 1];
+    append(*source.nest, *to.nest);
+    to.nest = std::exchange(source.nest, Nest{});
+    source.origins.insert(source.origins.end(), to.origins.begin(), to.origins.end());
+    to.origins = std::exchange(source.origins, {});
+    note_writes(*to.nest, at);
+    return true;
+  }
+
+  bool is_read_between(std::size_t from, std::size_t to) const {
+    const auto written = [&](std::uint32_t base) { return written_at_[base] == from; };
+    for (std::size_t k = from + 1; k < to; ++k) {
+      const FuseItem& item = out_[k - 1];
+      if (item.nest && !all_loads(*item.nest, [&](const Access& a) { return !written(a.base); })) return true;
+      if (std::ranges::any_of(item.reads, written)) return true;
+    }
+    return false;
+  }
+
+  std::size_t place(FuseItem item) {
+    out_.push_back(std::move(item));
+    const FuseItem& placed = out_.back();
+    if (placed.nest) note_writes(*placed.nest, out_.size());
+    for (std::uint32_t b : placed.writes) written_at_[b] = static_cast<std::uint32_t>(out_.size());
+    return out_.size();
+  }
+
+  void note_writes(const Nest& n, std::size_t at) {
+    for (const Store& s : n.stores) written_at_[s.to.base] = static_cast<std::uint32_t>(at);
+    for (const Reduction& r : n.reductions) written_at_[r.to.base] = static_cast<std::uint32_t>(at);
+  }
+
+  // Readers stand behind writers, so one walk backwards finds what is needed.
+  void drop_dead(std::span<const std::uint8_t> live_out) {
+    std::vector<std::uint8_t> needed(live_out.begin(), live_out.end());
+    for (std::size_t k = out_.size(); k-- > 0;) {
+      FuseItem& item = out_[k];
+      if (item.nest) {
+        std::erase_if(item.nest->stores, [&](const Store& s) { return !needed[s.to.base]; });
+        std::erase_if(item.nest->reductions, [&](const Reduction& r) { return !needed[r.to.base]; });
+        compact(*item.nest);
+        all_loads(*item.nest, [&](const Access& a) { return needed[a.base] = 1, true; });
+      }
+      for (std::uint32_t b : item.reads) needed[b] = 1;
+    }
+    std::erase_if(out_,
+                  [](const FuseItem& i) { return i.nest && i.nest->stores.empty() && i.nest->reductions.empty(); });
+  }
+
+  std::vector<FuseItem> in_, out_;
+  FuseOptions options_;
+  std::vector<std::uint32_t> written_at_;  // per base: the item that writes it, counted from 1; 0 = there before
+};
+
+}  // namespace
+
+std::optional<Nest> merge(const Nest& first, const Nest& second, const FuseOptions& options) {
+  if (!is_sound(first, second, options)) return std::nullopt;
+  Nest out = first;
+  append(out, second);
+  return out;
+}
+
+void drop_stores(Nest& nest, std::uint32_t base) {
+  std::erase_if(nest.stores, [&](const Store& s) { return s.to.base == base; });
+  std::erase_if(nest.reductions, [&](const Reduction& r) { return r.to.base == base; });
+  compact(nest);
+}
+
+std::vector<FuseItem> fuse(std::vector<FuseItem> items, std::span<const std::uint8_t> live_out,
+                           const FuseOptions& options) {
+  return Fuser(std::move(items), live_out.size(), options).run(live_out);
+}
+
+}  // namespace tfvm

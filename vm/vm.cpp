@@ -1,0 +1,205 @@
+#include "vm/vm.h"
+
+#include <fmt/format.h>
+
+#include "bytecode/text/parse.h"
+#include "stdlib/embedded.h"
+#include "transforms/rows.h"
+#include "vm/npy/npy.h"
+
+namespace tfvm {
+
+namespace {
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<Tensor> tensor_of(const Tables& t, ConstId id, const BudgetRef& budget) {
+  const Constant& c = t.consts[id];
+  return Tensor::make(budget, t.types.dtype(c.type), t.types.dims(c.type), c.bytes);
+}
+
+Result<Tensor> zeros(const Tables& t, TypeId type, const BudgetRef& budget) {
+  Result<Tensor> x = Tensor::make(budget, t.types.dtype(type), t.types.dims(type));
+  if (x) std::fill_n(x->data(), x->bytes(), std::byte{0});
+  return x;
+}
+
+}  // namespace
+
+VM::VM(const VmOptions& options)
+    : budget_(std::make_shared<Budget>(options.memory_limit)),
+      env_{tables_, BuilderOptions{&evaluator_, true}, &program_, {}, {}},
+      table_(transform_table(env_)),
+      program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
+      plans_(options.plan) {}
+
+Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
+  std::unique_ptr<VM> vm(new VM(options));
+  if (Status s = vm->load_library(); !s) return std::move(s).error();
+  return vm;
+}
+
+Status VM::load_library() {
+  Module ops;
+  for (const EmbeddedFile& file : stdlib::files()) {
+    const std::string path = "stdlib/" + std::string(file.name);
+    Result<Module> m = parse_module(tables_.strings, file.bytes, path);
+    if (!m) return std::move(m).error();
+    const bool rules = file.name == "derivatives.tfa";
+    Status s = rules ? program_.load(*std::move(m), Space::Derivatives) : merge(ops, *m, tables_.strings);
+    if (!s) return s;
+  }
+  return program_.load(std::move(ops), Space::Ops);
+}
+
+Status VM::load_text(std::string_view source, std::string_view file, const FileLoader& files) {
+  const std::lock_guard guard(lock_);
+  Result<Module> m = parse_module(tables_.strings, source, file);
+  if (!m) return std::move(m).error();
+  return load_locked(*std::move(m), files);
+}
+
+Status VM::load(Module module, const FileLoader& files) {
+  const std::lock_guard guard(lock_);
+  return load_locked(std::move(module), files);
+}
+
+Status VM::load_locked(Module module, const FileLoader& files) {
+  ModuleLoader imports;
+  if (files)
+    imports = [&](const std::string& path) -> Result<Module> {
+      const auto bytes = files(path);
+      if (!bytes) return bytes.error();
+      return parse_module(tables_.strings, as_text(*bytes), path);
+    };
+  Result<Module> whole = merge_imports(tables_, std::move(module), imports);
+  if (!whole) return std::move(whole).error();
+  if (Status s = program_.load(*std::move(whole)); !s) return s;
+  Context context(budget_);
+  for (std::uint32_t k = 0; k < program_.module().globals.size(); ++k) {
+    Result<Initial> initial = program_.initial(k);
+    if (!initial) return std::move(initial).error();
+    Result<Tensor> value = initial_value(*initial, files, context);
+    if (!value) {
+      Error e = std::move(value).error();
+      if (e.loc.line == 0) e.loc = program_.module().globals[k].loc;
+      return std::move(e).note(fmt::format("the first value of @{}", tables_.strings[initial->global.name]));
+    }
+    globals_.push_back(*std::move(value));
+  }
+  return ok();
+}
+
+Result<Tensor> VM::initial_value(const Initial& initial, const FileLoader& files, Context& context) {
+  const TypeId type = initial.global.type;
+  if (const auto* id = std::get_if<ConstId>(&initial.value)) return tensor_of(tables_, *id, budget_);
+  if (const auto* path = std::get_if<std::string>(&initial.value)) {
+    if (!files) return Error(Code::Io, fmt::format("can't read '{}': no files can be read here", *path));
+    const auto bytes = files(*path);
+    if (!bytes) return bytes.error();
+    Result<Tensor> t = parse_npy(*bytes, budget_);
+    if (!t) return std::move(t).error().note(fmt::format("in '{}'", *path));
+    if (tables_.types.tensor(t->dtype(), t->dims()) != type)
+      return Error(Code::Type, fmt::format("'{}' holds {}, not {}", *path, t->type_text(), tables_.types.text(type)));
+    return t;
+  }
+  if (const auto* step = std::get_if<Step>(&initial.value)) {
+    Result<Function> f = prepare_locked(*step);
+    if (!f) return std::move(f).error();
+    std::vector<Tensor> in;
+    for (std::int64_t g : f->globals) in.push_back(globals_[static_cast<std::size_t>(g)]);
+    auto out = context.call(*f->plan, in);
+    return out ? Result<Tensor>(out->front()) : located(std::move(out).error(), context.failed_at());
+  }
+  return zeros(tables_, type, budget_);
+}
+
+Result<Callee*> VM::find(std::string_view callee) {
+  if (callee.find_first_of("@(") == callee.npos) return program_.function(callee);
+  const Result<ParsedCallee> parsed = parse_callee(tables_.strings, callee);
+  if (!parsed) return parsed.error();
+  return program_.callee(parsed->pools, parsed->callee);
+}
+
+Result<Function> VM::entry(std::string_view callee, std::span<const TypeId> args) {
+  const std::lock_guard guard(lock_);
+  const Result<Callee*> found = find(callee);
+  if (!found) return found.error();
+  const Result<Step> step = program_.entry(**found, args);
+  return step ? prepare_locked(*step) : Result<Function>(step.error());
+}
+
+Result<Function> VM::prepare(const Step& step) {
+  const std::lock_guard guard(lock_);
+  return prepare_locked(step);
+}
+
+Result<Function> VM::prepare_locked(const Step& step) {
+  Result<PlanRef> plan = plans_.get(tables_, step.function);
+  if (!plan) return std::move(plan).error();
+  Function f;
+  f.plan = *std::move(plan);
+  for (const GlobalUse& g : step.globals) f.globals.push_back(g.index);
+  const Body& body = tables_.body(step.function);
+  const auto params = body.param_types().subspan(step.globals.size());
+  f.inputs.assign(params.begin(), params.end());
+  f.results = body.result_types();
+  for (TypeId type : f.results)
+    f.result_leaves.push_back(static_cast<std::ptrdiff_t>(leaf_types(tables_, type).size()));
+  return f;
+}
+
+Error VM::located(Error e, StepOrigin at) {
+  const bool of_the_program =
+      e.code == Code::Index || e.code == Code::Assert || e.code == Code::Limit || e.code == Code::Cancelled;
+  if (!of_the_program || e.loc.line != 0) return e;
+  e.loc = tables_.debugs.find_loc(at.debug, at.instr);
+  return std::move(e).note("in " + tables_.debugs.function_name(at.debug, tables_.strings));
+}
+
+Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::span<const Tensor> leaves) {
+  std::vector<Tensor> in;
+  for (std::int64_t g : f.globals) in.push_back(globals_[static_cast<std::size_t>(g)]);
+  in.insert(in.end(), leaves.begin(), leaves.end());
+  auto out = context.call(*f.plan, in);
+  if (out) return out;
+  const std::lock_guard guard(lock_);
+  return located(std::move(out).error(), context.failed_at());
+}
+
+Result<std::vector<Value>> VM::call(Context& context, const Function& f, std::span<const Value> inputs) {
+  if (inputs.size() != f.inputs.size())
+    return Error(Code::Type, fmt::format("{} inputs expected, {} given", f.inputs.size(), inputs.size()));
+  std::vector<Tensor> leaves;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (inputs[k].type != f.inputs[k]) {
+      const std::lock_guard guard(lock_);
+      return Error(Code::Type, fmt::format("input {} must be {}, not {}", k, tables_.types.text(f.inputs[k]),
+                                           tables_.types.text(inputs[k].type)));
+    }
+    leaves.insert(leaves.end(), inputs[k].leaves.begin(), inputs[k].leaves.end());
+  }
+  auto out = run(context, f, leaves);
+  if (!out) return std::move(out).error();
+  std::vector<Value> values;
+  std::ptrdiff_t at = 0;
+  for (std::size_t k = 0; k < f.results.size(); ++k) {
+    const auto begin = out->begin() + at;
+    at += f.result_leaves[k];
+    values.push_back({f.results[k], {begin, out->begin() + at}});
+  }
+  return values;
+}
+
+Result<std::vector<Tensor>> VM::call(Context& context, const Function& f, std::span<const Tensor> inputs) {
+  return run(context, f, inputs);
+}
+
+TypeId VM::type_of(const Tensor& t) {
+  const std::lock_guard guard(lock_);
+  return tables_.types.tensor(t.dtype(), t.dims());
+}
+
+}  // namespace tfvm

@@ -1,0 +1,101 @@
+#pragma once
+// A virtual machine: one loaded program with the stdlib and the transforms, and the plans made of it.
+//
+//   auto vm = VM::create({});                       auto f = vm->entry("main", {});
+//   vm->load_text(source, "first.tfa", files);      auto results = vm->call(context, *f, {});
+//
+// Methods may be called from many threads: what makes code or plans takes one lock, calls take none (but to name the
+// line of a failure). A Context belongs to one thread.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/elaborate/program.h"
+#include "transforms/env.h"
+#include "vm/context.h"
+#include "vm/evaluator.h"
+#include "vm/plan/planner.h"
+
+namespace tfvm {
+
+struct VmOptions {
+  std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
+  PlanOptions plan;
+};
+
+// A value outside of programs: a tensor, or a pack as its tensors.
+struct Value {
+  TypeId type = kNone<TypeId>;
+  std::vector<Tensor> leaves;
+  const Tensor& tensor() const { return leaves.front(); }
+};
+
+// A function ready to be called. Its plan takes the globals first; inputs and results are those of the language.
+struct Function {
+  PlanRef plan;
+  std::vector<std::int64_t> globals;
+  std::vector<TypeId> inputs, results;
+  std::vector<std::ptrdiff_t> result_leaves;  // tensors of each result
+};
+
+// The bytes of a file that a program names; Code::Io where the host has none or allows none.
+using FileLoader = std::function<Result<std::vector<std::byte>>(const std::string& path)>;
+
+class VM {
+ public:
+  // Loads the stdlib; fails only where memory does, or the stdlib is broken.
+  static Result<std::unique_ptr<VM>> create(const VmOptions& options = {});
+
+  // The user's program, once: parses, reads imports, resolves names, gives params and buffers their first values.
+  Status load_text(std::string_view source, std::string_view file, const FileLoader& files = {});
+  Status load(Module module, const FileLoader& files = {});
+
+  // A function by its name, or by a callee's text ("vmap(grad(@loss), in_dims=[none,0])"), for arguments of these
+  // types.
+  Result<Function> entry(std::string_view callee, std::span<const TypeId> args);
+  Result<Function> prepare(const Step& step);
+
+  // Code::Type for inputs that don't fit; else as Context::call, with the program's line.
+  Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
+  Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
+
+  TypeId type_of(const Tensor& t);
+  Value value(Tensor t) { return {type_of(t), {t}}; }
+  const BudgetRef& budget() const { return budget_; }
+  // Present values of params and buffers, in order of declaration.
+  std::span<const Tensor> globals() const { return globals_; }
+
+  // For who makes code itself (tools, tests); under `lock` where threads share the VM.
+  std::mutex& lock() { return lock_; }
+  Tables& tables() { return tables_; }
+  Program& program() { return program_; }
+  TransformEnv& transforms() { return env_; }
+  PlanCache& plans() { return plans_; }
+
+ private:
+  explicit VM(const VmOptions& options);
+  Status load_library();
+  Status load_locked(Module module, const FileLoader& files);
+  Result<Tensor> initial_value(const Initial& initial, const FileLoader& files, Context& context);
+  Result<Callee*> find(std::string_view callee);
+  Result<Function> prepare_locked(const Step& step);
+  Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
+  Error located(Error e, StepOrigin at);  // names the line of a failed step; under the lock
+
+  std::mutex lock_;
+  BudgetRef budget_;
+  Tables tables_;
+  PlanEvaluator evaluator_;
+  TransformEnv env_;
+  TransformTable table_;
+  Program program_;
+  PlanCache plans_;
+  std::vector<Tensor> globals_;
+};
+
+}  // namespace tfvm
