@@ -1,4 +1,5 @@
 // Block ops of integers and bools: bits, shifts, powers.
+#include "jit/math/ints.h"
 #include "jit/region/scalar_ops.h"
 
 namespace tfvm::region {
@@ -63,20 +64,10 @@ struct Shr {
       return c < width ? static_cast<T>(a >> (c & (width - 1))) : T{0};
   }
 };
-// By squaring, wrapping; x^-n = 1 div x^n (so 0^-n = -1).
 struct Pow {
   template <class T>
   T operator()(T base, T exponent) const {
-    auto e = bits_of(exponent);
-    bool inverse = false;
-    if constexpr (std::is_signed_v<T>) {
-      inverse = exponent < 0;
-      if (inverse) e = static_cast<BitsOf<T>>(BitsOf<T>{0} - e);
-    }
-    T result = 1;
-    for (T square = base; e != 0; e = static_cast<BitsOf<T>>(e >> 1), square = Mul{}(square, square))
-      if (e & 1) result = Mul{}(result, square);
-    return inverse ? Div{}(T{1}, result) : result;
+    return math::int_pow(base, exponent);
   }
 };
 

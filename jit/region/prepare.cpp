@@ -269,7 +269,13 @@ void Preparer::layout() {
   std::vector<std::vector<std::uint32_t>> dying(code_.nodes.size() + 1);
   for (std::uint32_t i = 0; i < code_.nodes.size(); ++i) dying[last[i]].push_back(i);
   std::vector<std::size_t> free[9];  // by element size
-  const auto has_buffer = [&](const NodeCode& n) { return n.kind != NodeRun::InPlace && n.direct == kNoNode; };
+  for (std::uint32_t i : code_.fixed_loads) {  // filled before the first window: no other value's buffer ever
+    code_.nodes[i].buffer = at;
+    at += align64(points * code_.nodes[i].size);
+  }
+  const auto has_buffer = [&](const NodeCode& n) {
+    return n.kind != NodeRun::InPlace && n.kind != NodeRun::Fixed && n.direct == kNoNode;
+  };
   for (std::uint32_t i = 0; i < code_.nodes.size(); ++i) {
     NodeCode& n = code_.nodes[i];
     // Operands that end here are given up first, so that the op can work in place; a temp step can't.

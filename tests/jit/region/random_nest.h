@@ -1,0 +1,27 @@
+#pragma once
+// Random nests with their memory, for comparing two ways of running them.
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "jit/region/nest.h"
+
+namespace tfvm {
+
+struct RandomNest {
+  Nest nest;
+  std::vector<std::vector<std::byte>> memory;  // per base; stores have bases of their own
+};
+
+struct RandomNestOptions {
+  std::vector<std::int64_t> extents;  // empty: random ones of rank 0 to 5
+  bool reduce = false;
+  DType dtype = DType::F32;  // of most values
+  int ops = 6;
+};
+
+RandomNest random_nest(std::mt19937_64& rng, const RandomNestOptions& options);
+
+}  // namespace tfvm
