@@ -15,6 +15,8 @@ struct Case {
 constexpr Case kCases[] = {
     {"floor_div", "f32[2,3] f32[3]", "", "f32[2,3]"},
     {"floor_div", "i64[2] i64", "", "i64[2]"},
+    {"uniform", "u32[2]", "shape=[3] dtype=bf16", "bf16[3]"},
+    {"uniform", "u32[5,2]", "shape=[3]", "f32[5,3]"},
     {"stack", "f32[2,3] f32[2,3]", "axis=-1", "f32[2,3,2]"},
     {"stack", "f32[2] f32[3]", "", "! [stack] expected operands of one shape, got f32[2], f32[3]"},
     {"split", "f32[5,2]", "sizes=[2,3]", "f32[2,2] f32[3,2]"},
