@@ -10,7 +10,9 @@ const PassResult* PassMemo::find(std::string_view pass, FunctionId f, std::span<
 const PassResult& PassMemo::add(std::string_view pass, FunctionId f, std::span<const std::int64_t> params,
                                 PassResult r) {
   Key key{std::string(pass), index(f.body), index(f.debug), {params.begin(), params.end()}};
-  return results_.insert_or_assign(std::move(key), std::move(r)).first->second;
+  const PassResult& added = results_.insert_or_assign(std::move(key), std::move(r)).first->second;
+  if (trace) trace(pass, added);
+  return added;
 }
 
 }  // namespace tfvm

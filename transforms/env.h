@@ -30,6 +30,8 @@ class PassMemo {
  public:
   const PassResult* find(std::string_view pass, FunctionId f, std::span<const std::int64_t> params) const;
   const PassResult& add(std::string_view pass, FunctionId f, std::span<const std::int64_t> params, PassResult r);
+  // Told of each new result, for whoever shows what passes make.
+  std::function<void(std::string_view pass, const PassResult& result)> trace;
 
  private:
   using Key = std::tuple<std::string, std::uint32_t, std::uint32_t, std::vector<std::int64_t>>;

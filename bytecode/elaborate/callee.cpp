@@ -12,6 +12,13 @@ std::size_t TypesHash::operator()(const std::vector<TypeId>& v) const {
   return static_cast<std::size_t>(hash_span(std::span<const TypeId>(v)));
 }
 
+std::vector<FunctionId> Callee::instances() const {
+  std::vector<FunctionId> all;
+  for (const auto& [args, f] : made_) all.push_back(f);
+  std::ranges::sort(all, {}, [](FunctionId f) { return index(f.body); });
+  return all;
+}
+
 Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
   std::vector<TypeId> key(args.begin(), args.end());
   if (const auto it = made_.find(key); it != made_.end()) return it->second;

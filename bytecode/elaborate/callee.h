@@ -27,6 +27,8 @@ class Callee : public CalleeRef {
   // The params and buffers that it reads, by the text, in order of declaration.
   virtual const std::vector<GlobalUse>& globals() const = 0;
   virtual bool is_library() const { return false; }
+  // What has been made of it so far, in order of their bodies.
+  std::vector<FunctionId> instances() const;
   // Written by name, with the names of its parameters and attributes; null for a transform.
   virtual const class TemplateCallee* as_template() const { return nullptr; }
 

@@ -10,31 +10,32 @@ namespace tfvm {
 
 namespace {
 
+// `path` as it is written in `file`: relative to that file's folder.
+std::string beside(std::string_view file, std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  std::vector<std::string_view> parts;
+  const std::size_t slash = file.rfind('/');
+  const std::string full =
+      (slash == file.npos ? std::string() : std::string(file.substr(0, slash + 1))) + std::string(path);
+  for (std::size_t begin = 0; begin <= full.size();) {
+    const std::size_t end = std::min(full.find('/', begin), full.size());
+    const std::string_view part = std::string_view(full).substr(begin, end - begin);
+    if (part == ".." && !parts.empty() && parts.back() != "..")
+      parts.pop_back();
+    else if (part != "." && !(part.empty() && begin > 0))
+      parts.push_back(part);
+    begin = end + 1;
+  }
+  std::string s;
+  for (std::size_t k = 0; k < parts.size(); ++k) s += (k ? "/" : "") + std::string(parts[k]);
+  return s;
+}
+
 struct Importer {
   Tables& t;
   const ModuleLoader& load;
   std::map<std::string, bool> files;  // true: being read
   Module out;
-
-  static std::string beside(std::string_view file, std::string_view path) {
-    if (path.starts_with('/')) return std::string(path);
-    std::vector<std::string_view> parts;
-    const std::size_t slash = file.rfind('/');
-    const std::string full =
-        (slash == file.npos ? std::string() : std::string(file.substr(0, slash + 1))) + std::string(path);
-    for (std::size_t begin = 0; begin <= full.size();) {
-      const std::size_t end = std::min(full.find('/', begin), full.size());
-      const std::string_view part = std::string_view(full).substr(begin, end - begin);
-      if (part == ".." && !parts.empty() && parts.back() != "..")
-        parts.pop_back();
-      else if (part != "." && !(part.empty() && begin > 0))
-        parts.push_back(part);
-      begin = end + 1;
-    }
-    std::string s;
-    for (std::size_t k = 0; k < parts.size(); ++k) s += (k ? "/" : "") + std::string(parts[k]);
-    return s;
-  }
 
   Status add(Module m) {
     const std::string file(m.file == kNone<StrId> ? std::string_view() : t.strings[m.file]);
@@ -182,7 +183,7 @@ Result<Initial> Program::initial(std::uint32_t at) {
   const Global& g = user.module.globals[at];
   Initial out{global(user, at), g.is_buffer, {}};
   if (g.init == InitKind::File) {
-    out.value = std::string(t_.strings[g.path]);
+    out.value = beside(g.loc.file == kNone<StrId> ? std::string_view() : t_.strings[g.loc.file], t_.strings[g.path]);
   } else if (g.init != InitKind::None) {
     Bindings none;
     Elaborator e(*this, user, g.loc, none);

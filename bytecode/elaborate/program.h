@@ -50,8 +50,8 @@ struct Expectation {
   Step step;
 };
 
-// What gives a global its first value: nothing (zeros), a constant, a path for the host's loader, or a function to run,
-// whose own globals are earlier ones.
+// What gives a global its first value: nothing (zeros), a constant, a path for the host's loader (relative to where the
+// module is named, as those of imports are), or a function to run, whose own globals are earlier ones.
 struct Initial {
   GlobalUse global;
   bool is_buffer = false;

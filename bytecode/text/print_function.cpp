@@ -12,7 +12,7 @@ namespace {
 
 class FunctionPrinter {
  public:
-  FunctionPrinter(Tables& t, PrintOptions options) : t_(t), options_(options) {}
+  FunctionPrinter(Tables& t, ListingOptions options) : t_(t), options_(options) {}
 
   std::string run(FunctionId f) {
     name_of(f);
@@ -178,7 +178,7 @@ class FunctionPrinter {
   }
 
   Tables& t_;
-  PrintOptions options_;
+  ListingOptions options_;
   std::vector<FunctionId> queue_;
   std::unordered_map<BodyId, std::string> names_;
   std::map<std::string, int> used_;
@@ -188,7 +188,7 @@ class FunctionPrinter {
 
 }  // namespace
 
-std::string print_function(Tables& tables, FunctionId f, PrintOptions options) {
+std::string print_function(Tables& tables, FunctionId f, ListingOptions options) {
   return FunctionPrinter(tables, options).run(f);
 }
 

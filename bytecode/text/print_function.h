@@ -9,11 +9,11 @@
 
 namespace tfvm {
 
-struct PrintOptions {
+struct ListingOptions {
   bool callees = true;             // also print, behind it, every function that it reaches, each once
   std::int64_t max_elements = 16;  // of a literal; longer ones are cut
 };
 
-std::string print_function(Tables& tables, FunctionId f, PrintOptions options = {});
+std::string print_function(Tables& tables, FunctionId f, ListingOptions options = {});
 
 }  // namespace tfvm
