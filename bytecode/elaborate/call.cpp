@@ -53,7 +53,7 @@ bool Elaborator::call(const Stmt& s) {
   Callee* f = nullptr;
   AttrId attrs = t_.attrs.empty();
   Values args, results;
-  if (!callee(m_.operands[s.operands.begin], f) || !attributes(s, {}, attrs)) return false;
+  if (!complete(s) || !callee(m_.operands[s.operands.begin], f) || !attributes(s, {}, attrs)) return false;
   for (Key key : t_.attrs[attrs].keys)
     if (key != Key::policy)
       return fail(Code::Type, "[call] has no attribute '" + std::string(t_.strings[key]) +
@@ -76,7 +76,25 @@ bool Elaborator::checkpoint(const Stmt& s) {
   return arguments(*f, s.args, s, args) && emit_call(*f, args, policy, results) && define(s, results);
 }
 
+// What text always gives and a binary may lack: a form's operands and blocks.
+bool Elaborator::complete(const Stmt& s) {
+  const bool blocks = s.control != kNoIndex;
+  const std::uint32_t need = s.kind == StmtKind::Cond                              ? 3
+                             : s.kind == StmtKind::Switch                          ? 2
+                             : s.kind == StmtKind::While                           ? (blocks ? 0 : 2)
+                             : s.kind == StmtKind::Scan || s.kind == StmtKind::For ? (blocks ? 0 : 1)
+                                                                                   : 1;
+  bool good = s.operands.count == need && (blocks || s.kind != StmtKind::If);
+  if (good && blocks) {
+    const auto& k = m_.controls[s.control].blocks;
+    const bool two = s.kind == StmtKind::If || s.kind == StmtKind::While;
+    good = k[0] < m_.blocks.size() && (!two || k[1] < m_.blocks.size());
+  }
+  return good || fail(Code::Syntax, what(s) + " lacks an operand or a block");
+}
+
 bool Elaborator::control(const Stmt& s) {
+  if (!complete(s)) return false;
   const bool blocks = s.control != kNoIndex;
   switch (s.kind) {
     case StmtKind::Cond:

@@ -111,6 +111,7 @@ class Elaborator final : public AttrScope {
   std::vector<TypeId> types(const Values& values) const;
   // --- control.cpp: forms with functions; blocks.cpp: forms with blocks
   bool control(const Stmt& s);
+  bool complete(const Stmt& s);
   bool branches(const Stmt& s);
   bool while_functions(const Stmt& s);
   bool scan_function(const Stmt& s);
@@ -133,7 +134,6 @@ class Elaborator final : public AttrScope {
   bool yields_literal(std::uint32_t block) const;
   const Block& block(std::uint32_t k) const { return m_.blocks[k]; }
   Builder& b() { return f_->b; }
-
   Program& p_;
   Tables& t_;
   const Source& source_;

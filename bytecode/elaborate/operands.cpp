@@ -41,6 +41,7 @@ bool Elaborator::literal(const Operand& o, std::optional<DType> dtype, std::opti
   if (Status st = literal_bytes(m_, lit, d, bytes); !st) return fail(st.error());
   Dims dims = Module::at(m_.literal_dims, lit.dims);
   if (blob || (bytes.empty() && shaped && t_.types.elements(*shaped) == 0)) dims = t_.types.dims(*shaped);
+  if (!checked_elements(dims)) return fail(Code::Type, "a literal's sizes overflow");
   const TypeId type = t_.types.tensor(d, dims);
   if (static_cast<std::int64_t>(bytes.size()) != t_.types.bytes(type))
     return fail(Code::Type, "hex\"…\" has " + std::to_string(bytes.size()) + " bytes, " + t_.types.text(type) +

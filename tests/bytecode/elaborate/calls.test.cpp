@@ -71,15 +71,15 @@ func @f(%x: f64[2]) {
 }
 
 func @double(%x: f64[2]) {
-  %1 = broadcast_to 3.0 {shape=[2]}
-  %y = mul %x, %1
+  %0 = broadcast_to 3.0 {shape=[2]}
+  %y = mul %x, %0
   %z = call @helper(%y)
   ret %z
 }
 
 func @double.1(%x: f64[2]) {
-  %1 = broadcast_to 2.0 {shape=[2]}
-  %y = mul %x, %1
+  %0 = broadcast_to 2.0 {shape=[2]}
+  %y = mul %x, %0
   %z = call @helper(%y)
   ret %z
 }
