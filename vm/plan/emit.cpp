@@ -188,6 +188,8 @@ bool Emitter::updates_in_place(const FuseItem& item, std::uint32_t from, std::ui
     return s.in[0].base == from && s.in[0].offset == 0 && is_dense(s.in[0], dims) && s.out[0] == to &&
            std::none_of(s.in.begin() + 1, s.in.end(), [&](const Access& a) { return a.base == from; });
   }
+  // A reduction of the nest may read an element after the store has replaced it.
+  if (!item.nest->reductions.empty()) return false;
   const Access* out = nullptr;
   for (const Store& s : item.nest->stores)
     if (s.to.base == to) out = &s.to;
