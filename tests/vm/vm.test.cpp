@@ -55,25 +55,6 @@ func @main(%x: f32[n]) {
   EXPECT_EQ(run(*vm, "main", {"f32[2] [3, 4]"}), "f32[2] [9, 16]; f32 25");
 }
 
-// The carry is reduced and replaced in one nest: it must not be replaced before it is read.
-TEST(Vm, CarryReadByAReduction) {
-  const auto vm = make_vm();
-  const Status s = vm->load_text(R"(
-func @step(%c: f64[2], %x: f64) {
-  %n = mul %c, %x
-  %s = reduce_sum %c
-  ret %n, %s
-}
-func @main(%c: f64[2], %x: f64[n]) {
-  %r, %y = scan @step (%c, %x) {carry=1, length=n}
-  ret %r, %y
-}
-)",
-                                 "a.tfa");
-  ASSERT_TRUE(s) << s.error().message;
-  EXPECT_EQ(run(*vm, "main", {"f64[2] [1, 2]", "f64[3] [2, 3, 4]"}), "f64[2] [24, 48]; f64[3] [3, 6, 18]");
-}
-
 TEST(Vm, TransformsOfText) {
   const auto vm = make_vm();
   const Status s = vm->load_text(R"(

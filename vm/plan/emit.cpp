@@ -188,11 +188,14 @@ bool Emitter::updates_in_place(const FuseItem& item, std::uint32_t from, std::ui
     return s.in[0].base == from && s.in[0].offset == 0 && is_dense(s.in[0], dims) && s.out[0] == to &&
            std::none_of(s.in.begin() + 1, s.in.end(), [&](const Access& a) { return a.base == from; });
   }
-  // A reduction of the nest may read an element after the store has replaced it.
-  if (!item.nest->reductions.empty()) return false;
+  // A block is stored when its ops are done, but what is only passed on, or reduced, is read from memory after that.
+  if (item.nest->has_reduction()) return false;
   const Access* out = nullptr;
-  for (const Store& s : item.nest->stores)
+  for (const Store& s : item.nest->stores) {
+    const NestNode& n = item.nest->nodes[s.node];
+    if (n.kind == NestNodeKind::Load && item.nest->accesses[n.access].base == from) return false;
     if (s.to.base == to) out = &s.to;
+  }
   if (!out) return false;
   return std::ranges::all_of(item.nest->nodes, [&](const NestNode& n) {
     if (n.kind != NestNodeKind::Load || item.nest->accesses[n.access].base != from) return true;
