@@ -42,6 +42,7 @@ class Kept {
 Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name) : t_(tables), options_(options) {
   body_.operand_begin.push_back(0);
   body_.result_begin.push_back(0);
+  if (name.starts_with('@')) name.remove_prefix(1);
   if (!name.empty()) debug_.name = t_.strings.intern(name);
 }
 

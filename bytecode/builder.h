@@ -24,7 +24,7 @@ struct BuilderOptions {
 
 class Builder {
  public:
-  Builder(Tables& tables, BuilderOptions options, std::string_view name = {});
+  Builder(Tables& tables, BuilderOptions options, std::string_view name = {});  // with or without @
   // A pass from `parent`: instructions and values point back into it (set_origin, name_from). An empty `pass` does not
   // show in the function's name.
   Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass);

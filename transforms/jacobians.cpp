@@ -51,6 +51,59 @@ std::vector<std::uint32_t> rows(const Tables& t, const Body& body, bool has_aux)
   return out;
 }
 
+// All results of a jvp in one input; the tangents have become Jacobians, out dims + in dims.
+Result<std::vector<ValueId>> push_basis(TransformEnv& env, Builder& b, const Jvp& j, std::span<const ValueId> args,
+                                        TypeId in) {
+  const std::int64_t n = env.tables.types.elements(in);
+  std::vector<ValueId> operands(args.begin(), args.end()), results;
+  if (n == 1) {
+    operands.push_back(b.splat(in, 1));
+    results = inline_kin(b, j.f, operands, Kin::Sibling);
+    for (std::size_t k = j.out.size(); k < results.size() && !b.failed(); ++k) {
+      const List shape = joined(b.dims(results[k]), env.tables.types.dims(in));
+      results[k] = b.emit(Op::reshape, {results[k]}, {{Key::shape, Ints(shape)}});
+    }
+  } else {
+    Mask batched(args.size(), 0), force(j.out.size(), 0);
+    batched.push_back(1);
+    force.resize(force.size() + count(j.out), 1);
+    const Result<Batched> r = batch(env, j.f, batched, n, force);
+    if (!r) return r.error();
+    operands.push_back(basis(b, in));
+    results = b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, r->f}}));
+    for (std::size_t k = j.out.size(); k < results.size(); ++k)
+      results[k] = in_last(b, results[k], env.tables.types.dims(in));
+  }
+  if (b.failed()) return b.error();
+  return results;
+}
+
+// Cotangents of all active inputs for result `o`, [out elements, in dims…] each; for one element, [in dims…].
+Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Linearized& l, std::uint32_t o,
+                                        TypeId out) {
+  Builder& b = r.builder();
+  std::vector<ValueId> grads;
+  if (env.tables.types.elements(out) == 1) {
+    std::vector<ValueId> cts(l.results, kNoValue);
+    cts[o] = b.splat(out, 1);
+    const std::vector<ValueId> all = r.backward(cts);
+    for (std::uint32_t k : positions(l.active))
+      grads.push_back(all[k] != kNoValue || b.failed() ? all[k] : b.zeros(b.type(r.params()[k])));
+  } else {
+    const Result<FunctionId> back = r.backward_function(o);
+    if (!back) return back.error();
+    Mask batched(r.residuals().size(), 0);
+    batched.push_back(1);
+    const Result<Batched> v = batch(env, *back, batched, env.tables.types.elements(out), Mask(count(l.active), 1));
+    if (!v) return v.error();
+    std::vector<ValueId> operands(r.residuals().begin(), r.residuals().end());
+    operands.push_back(basis(b, out));
+    grads = b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, v->f}}));
+  }
+  if (b.failed()) return b.error();
+  return grads;
+}
+
 ValueId zero_jacobian(Builder& b, TypeId out, TypeId in) {
   const TypeTable& types = b.tables().types;
   return b.zeros(b.tables().types.tensor(types.dtype(out), joined(types.dims(out), types.dims(in))));
@@ -78,21 +131,15 @@ Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const Deriv
     one[k] = 1;
     const Result<Jvp> j = jvp(env, f, one);
     if (!j) return j.error();
-    Mask batched(body.num_params, 0), force(body.results.size(), 0);
-    batched.push_back(1);
-    force.resize(force.size() + count(j->out), 1);
-    const Result<Batched> r = batch(env, j->f, batched, t.types.elements(in), force);
-    if (!r) return r.error();
-    std::vector<ValueId> operands(args);
-    operands.push_back(basis(b, in));
-    const std::vector<ValueId> results = b.emit_all(Op::call, operands, t.attrs.dict({{Key::callee, r->f}}));
-    if (b.failed()) return b.error();
+    const Result<std::vector<ValueId>> all = push_basis(env, b, *j, args, in);
+    if (!all) return all.error();
+    const std::vector<ValueId>& results = *all;
     if (outputs.empty()) outputs.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(j->out.size()));
     std::vector<ValueId>& column = columns.emplace_back();
     for (std::uint32_t o : outs) {
       const std::size_t at = body.results.size() + count(slice(j->out, 0, o));
       const TypeId out = body.type(body.results[o]);
-      column.push_back(j->out[o] ? in_last(b, results[at], t.types.dims(in)) : zero_jacobian(b, out, in));
+      column.push_back(j->out[o] ? results[at] : zero_jacobian(b, out, in));
     }
   }
   std::vector<ValueId> results;
@@ -116,18 +163,11 @@ Result<FunctionId> jacrev_transform(TransformEnv& env, FunctionId f, const Deriv
   std::vector<ValueId> results;
   for (std::uint32_t o : rows(t, body, p.has_aux)) {
     const TypeId out = body.type(body.results[o]);
-    std::vector<ValueId> grads;  // per active input: [out elements, in dims…]
+    std::vector<ValueId> grads;  // per active input
     if (l->out[o]) {
-      const Result<FunctionId> back = r.backward_function(o);
-      if (!back) return back.error();
-      Mask batched(r.residuals().size(), 0);
-      batched.push_back(1);
-      const Result<Batched> v = batch(env, *back, batched, t.types.elements(out), Mask(count(*active), 1));
-      if (!v) return v.error();
-      std::vector<ValueId> operands(r.residuals().begin(), r.residuals().end());
-      operands.push_back(basis(b, out));
-      grads = b.emit_all(Op::call, operands, t.attrs.dict({{Key::callee, v->f}}));
-      if (b.failed()) return b.error();
+      Result<std::vector<ValueId>> found = pull_basis(env, r, *l, o, out);
+      if (!found) return found.error();
+      grads = std::move(*found);
     }
     for (std::int64_t a : p.argnums) {
       const std::size_t k = place(a, body.num_params);

@@ -57,6 +57,10 @@ NodeKind Parser::binary_operator() {
   }
 }
 
+void Parser::count_part() {
+  if (++expr_nodes_ > kMaxExprNodes) fail("an expression of more than " + std::to_string(kMaxExprNodes) + " parts");
+}
+
 Node Parser::expr(int level) {
   if (!enter()) return {};
   Node left = unary();
@@ -71,7 +75,7 @@ Node Parser::expr(int level) {
     left.kind = kind;
     left.place = here;
     left.items = append(sides, 2);
-    if (++expr_nodes_ > kMaxExprNodes) fail("an expression of more than " + std::to_string(kMaxExprNodes) + " parts");
+    count_part();
     if (l == kCompareLevel && level_of(binary_operator()) == kCompareLevel) fail("comparisons do not chain: use and");
   }
   leave();
@@ -90,18 +94,18 @@ Node Parser::unary() {
   n.kind = is_not ? NodeKind::Not : NodeKind::Neg;
   n.place = here;
   n.items = append(&item, 1);
-  if (++expr_nodes_ > kMaxExprNodes) fail("an expression of more than " + std::to_string(kMaxExprNodes) + " parts");
+  count_part();
   return n;
 }
 
 Node Parser::primary() {
-  if (++expr_nodes_ > kMaxExprNodes) fail("an expression of more than " + std::to_string(kMaxExprNodes) + " parts");
   if (at(Tok::LParen)) {
     open(Tok::LParen, "(");
     const Node n = expr(kOrLevel);
     close(Tok::RParen, "an operator or ')'");
     return n;
   }
+  count_part();
   if (at(Tok::Ident) && peek().kind == Tok::LParen) return named_primary();
   if (at_word("and") || at_word("or")) return expected("a value in front of the operator"), Node{};
   if (at(Tok::Local)) return local_node(NodeKind::Value, place(tok_));

@@ -174,7 +174,9 @@ void Parser::element(ElemKind kind, std::string_view text) {
   if (text.size() >= 1u << 28) return fail("a literal too long");
   m_.elements.push_back({static_cast<std::uint32_t>(m_.texts.size()),
                          static_cast<std::uint32_t>(text.size()) & 0xfffffff, static_cast<std::uint32_t>(kind) & 15});
-  m_.texts.append(text);
+  // Hex digits of patterns and blobs are canonical in lower case.
+  const bool lower = kind == ElemKind::Bits || kind == ElemKind::Blob;
+  for (char c : text) m_.texts += lower && c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
 }
 
 void Parser::bits() {

@@ -71,6 +71,7 @@ class Parser {
   Node key_or_call();
   Node number_node();
   Node expr_in_parens();
+  void count_part();
   Node expr(int level);
   NodeKind binary_operator();
   Node unary();

@@ -17,7 +17,7 @@ void Printer::line(LineHook::Kind kind, std::uint32_t source_line, bool first) {
 void Printer::module() {
   for (std::size_t k = 0; k < m_.items.size(); ++k) {
     const Item& i = m_.items[k];
-    const bool blank = k > 0 && (is_long(i) || is_long(m_.items[k - 1]));
+    const bool blank = k > 0 && (is_long(i) || is_long(m_.items[k - 1]) || i.kind != m_.items[k - 1].kind);
     if (hook_) {
       hook_->before(out_, LineHook::Kind::Item, m_.loc_of(i).line, 0, k == 0, blank);
     } else if (blank) {

@@ -7,6 +7,10 @@ namespace tfvm {
 
 namespace {
 
+// A call that would hand on more residuals than this is run again by the backward pass instead: else the signatures of
+// n functions, each calling the next twice, would have 2^n parameters.
+constexpr std::ptrdiff_t kMaxResiduals = 4096;
+
 bool has_own_rule(SplitCtx& c) {
   const AttrTable& at = c.tables().attrs;
   return at.has(c.in.attrs, Key::jvp) || at.has(c.in.attrs, Key::fwd) || at.has(c.in.attrs, Key::bwd) ||
@@ -25,7 +29,7 @@ std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<cons
 }
 
 // checkpoint: nothing is saved but the operands; the linear part is the whole function, for its unknown results.
-void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s) {
+void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s, AttrId policy) {
   AttrTable& at = c.tables().attrs;
   std::vector<std::uint32_t> known_results(count(s.unknown) < s.unknown.size() ? s.unknown.size() - count(s.unknown)
                                                                                : 0);
@@ -43,8 +47,9 @@ void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s) {
     refs.push_back(c.ref(k));
     if (!c.unknown(k)) operands.push_back(c.known(k));
   }
-  emit_known(c, Op::call, at.with(c.in.attrs, Key::callee, at.of(*primal)), operands, s.unknown);
-  c.step(Op::call, at.with(c.in.attrs, Key::callee, at.of(*rest)), refs, s.unknown);
+  const AttrId attrs = at.with(c.in.attrs, Key::policy, policy);
+  emit_known(c, Op::call, at.with(attrs, Key::callee, at.of(*primal)), operands, s.unknown);
+  c.step(Op::call, at.with(attrs, Key::callee, at.of(*rest)), refs, s.unknown);
 }
 
 // Residuals of several branches in one list of slots: one per type and as many as the branch with the most needs.
@@ -144,7 +149,9 @@ void split_call(SplitCtx& c) {
   const FunctionId callee = c.func(Key::callee);
   const Result<Split> s = split(c.env, callee, c.unknown());
   if (!s) return forward(c.b, s.error());
-  if (at.has(c.in.attrs, Key::policy)) return split_checkpoint(c, callee, *s);
+  if (at.has(c.in.attrs, Key::policy)) return split_checkpoint(c, callee, *s, at.get(c.in.attrs, Key::policy));
+  if (std::ranges::count(s->residuals, -1) > kMaxResiduals)
+    return split_checkpoint(c, callee, *s, at.of("nothing_saveable"));
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < c.in.operands.size(); ++k)
     if (!c.unknown(k)) operands.push_back(c.known(k));

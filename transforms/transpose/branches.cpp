@@ -21,6 +21,8 @@ void by_own_rule(TransposeCtx& c, FunctionId bwd) {
 // A callee with a part that is not linear (a checkpoint, or a function with an own rule): its known part runs again
 // here. The barrier ties that to the first cotangent, else it could be merged with the forward pass.
 Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& linear, const Mask& cts) {
+  const std::vector<std::int64_t> key = memo_key({&linear, &cts});
+  if (const PassResult* r = c.env.memo.find("recompute", callee, key)) return Transposed{r->f, r->mask};
   const Result<Split> s = split(c.env, callee, linear);
   if (!s) return s.error();
   const Body& body = c.tables().bodies[callee.body];
@@ -55,6 +57,7 @@ Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& lin
   const Result<FunctionId> f = b.seal(results);
   if (!f) return f.error();
   t.f = *f;
+  c.env.memo.add("recompute", callee, key, {t.f, t.in, {}, {}});
   return t;
 }
 

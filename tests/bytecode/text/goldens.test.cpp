@@ -1,40 +1,14 @@
 // Every program of the shared goldens and of the stdlib parses; its text is a fixpoint; formatting loses nothing.
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
 #include <gtest/gtest.h>
 
 #include "bytecode/text/diagnostics.h"
 #include "bytecode/text/parse.h"
 #include "bytecode/text/print.h"
+#include "tests/bytecode/programs.h"
 
 namespace tfvm {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-std::vector<fs::path> programs() {
-  const fs::path source = TFVM_SOURCE_DIR;
-  const char* shared = std::getenv("TFVM_SHARED");
-  std::vector<fs::path> out;
-  for (const fs::path& root : {shared ? fs::path(shared) / "goldens" : source / "../shared/goldens", source / "stdlib",
-                               source / "examples", source / "tests"}) {
-    if (!fs::exists(root)) continue;
-    for (const auto& e : fs::recursive_directory_iterator(root))
-      if (e.path().extension() == ".tfa" && !e.path().filename().string().starts_with("bad-")) out.push_back(e.path());
-  }
-  return out;
-}
 
 std::size_t count(std::string_view s, std::string_view what) {
   std::size_t n = 0;
@@ -43,11 +17,11 @@ std::size_t count(std::string_view s, std::string_view what) {
 }
 
 TEST(Programs, TextIsAFixpoint) {
-  EXPECT_FALSE(programs().empty());
-  for (const fs::path& path : programs()) {
+  EXPECT_FALSE(test::programs().empty());
+  for (const auto& path : test::programs()) {
     SCOPED_TRACE(path.string());
     StringTable strings;
-    const std::string source = read(path);
+    const std::string source = test::read_file(path);
     const auto m = parse_module(strings, source, path.filename().string());
     ASSERT_TRUE(m) << render_error(m.error(), source, strings);
     const std::string text = print_module(*m, strings);
@@ -59,10 +33,10 @@ TEST(Programs, TextIsAFixpoint) {
 }
 
 TEST(Programs, FormattingKeepsCommentsAndIsIdempotent) {
-  for (const fs::path& path : programs()) {
+  for (const auto& path : test::programs()) {
     SCOPED_TRACE(path.string());
     StringTable strings;
-    const std::string source = read(path);
+    const std::string source = test::read_file(path);
     const auto text = format_source(source, "f", strings);
     ASSERT_TRUE(text);
     EXPECT_EQ(count(*text, "//"), count(source, "//"));
