@@ -151,7 +151,7 @@ Node Reader::expr() {
       const std::string_view s = strings_[n.str];
       const bool of_value = s == "rank" || s == "dim" || s == "size" || s == "min" || s == "max";
       if (s == "and" || s == "or" || s == "not") fail("an operator as a name");
-      if (n.kind == NodeKind::Name ? is_value_word(s) : of_value) fail("a name that means something else");
+      if (is_value_word(s) || (n.kind == NodeKind::Call && of_value)) fail("a name that means something else");
       if (n.kind == NodeKind::Call) n.items = items(code_.count(256), true);
       return n;
     }

@@ -21,6 +21,8 @@ std::string_view line_of(std::string_view source, std::uint32_t line) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
+bool is_printable(char c) { return static_cast<unsigned char>(c) >= 0x20 || c == '\t'; }
+
 void append_caret(std::string& out, std::string_view line, std::size_t col) {
   col = std::min(col, line.size());
   std::size_t begin = col > kWidth / 2 ? col - kWidth / 2 : 0;
@@ -28,7 +30,9 @@ void append_caret(std::string& out, std::string_view line, std::size_t col) {
   std::size_t end = std::min(line.size(), begin + kWidth);
   while (end < line.size() && is_continuation(line[end])) ++end;
   const std::string_view dots = begin > 0 ? "…" : "";
-  out.append("  ").append(dots).append(line.substr(begin, end - begin)).append(end < line.size() ? "…" : "");
+  out.append("  ").append(dots);
+  for (char c : line.substr(begin, end - begin)) out += is_printable(c) ? c : '?';  // no control codes on a terminal
+  out.append(end < line.size() ? "…" : "");
   out.append("\n  ").append(dots.empty() ? "" : " ");
   for (std::size_t k = begin; k < col; ++k)
     if (!is_continuation(line[k])) out += line[k] == '\t' ? '\t' : ' ';

@@ -4,6 +4,7 @@
 
 #include "bytecode/text/expr.h"
 #include "bytecode/text/parser.h"
+#include "bytecode/text/words.h"
 
 namespace tfvm {
 
@@ -106,8 +107,8 @@ Node Parser::primary() {
     return n;
   }
   count_part();
-  if (at(Tok::Ident) && peek().kind == Tok::LParen) return named_primary();
   if (at_word("and") || at_word("or")) return expected("a value in front of the operator"), Node{};
+  if (at(Tok::Ident) && !is_value_word(lexer_.text(tok_)) && peek().kind == Tok::LParen) return named_primary();
   if (at(Tok::Local)) return local_node(NodeKind::Value, place(tok_));
   if (at(Tok::Int) || at(Tok::Float) || at(Tok::String) || at(Tok::LBracket) || at(Tok::Ident)) return attr();
   expected("a part of an expression: a number, a name, rank(%x), dim(%x, i), size(%x, axes), min, max");
@@ -136,7 +137,7 @@ Range Parser::expr_items(std::size_t min, std::size_t max) {
     if (!more_items(Tok::RParen)) break;
   }
   const std::size_t n = node_stack_.size() - mark;
-  if (n < min || n > max) expected(n > max ? "')'" : "one more argument");
+  if (n < min || n > max) fail((n < min ? "too few arguments: " : "too many arguments: ") + std::to_string(n));
   const Range r = append(node_stack_.data() + mark, n);
   node_stack_.resize(mark);
   return r;

@@ -74,7 +74,7 @@ void Parser::func() {
 }
 
 void Parser::derived(StrId name, Loc here) {
-  if (!callee_ahead() || at(Tok::Global)) return expected("a transform, as in grad(@f)");
+  if (!at(Tok::Ident)) return expected("a transform, as in grad(@f)");
   m_.derived.push_back({name, here, callee()});
   add(ItemKind::Derived, m_.derived.size() - 1);
 }
@@ -230,8 +230,8 @@ Range Parser::dims() {
       d.kind = DimKind::Name;
       d.name = take();
     } else if (at(Tok::Int)) {
+      if (lexer_.text(tok_)[0] == '-') fail("a size is not negative");
       d.number = number_node().i;
-      if (d.number < 0) fail_at({prev_line_, prev_end_col_ - 1}, "a size is not negative");
     } else {
       expected("a size: a number, a name, .. or ..name");
     }

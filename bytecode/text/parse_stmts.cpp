@@ -10,7 +10,8 @@ Local Parser::use(StrId name, Place here) {
   if (const Local l = scopes_.find(name); l != kNoIndex || failed_) return l;
   std::vector<std::string_view> known;
   for (StrId id : scopes_.names()) known.push_back(strings_[id]);
-  const std::string near = near_miss(strings_[name], known);
+  // Any two names of one or two letters are near each other.
+  const std::string near = strings_[name].size() > 2 ? near_miss(strings_[name], known) : "";
   fail_at(here,
           "%" + std::string(strings_[name]) + " is not defined here" +
               (near.empty() ? "" : "; did you mean %" + near + "?"),
