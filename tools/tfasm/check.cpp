@@ -1,0 +1,49 @@
+// tfasm check: every error of a program without running its functions.
+
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/tfasm/command.h"
+#include "tools/tfasm/files.h"
+
+namespace tfvm::tool {
+
+namespace {
+
+int check(const std::string& file, bool quiet) {
+  Result<std::unique_ptr<VM>> vm = VM::create();
+  if (!vm) return report(vm.error(), StringTable());
+  const StringTable& strings = (*vm)->tables().strings;
+  if (Status s = load_file(**vm, file); !s) return report(s.error(), strings);
+  const std::vector<Error> errors = (*vm)->program().check();
+  for (const Error& e : errors) report(e, strings);
+  if (!errors.empty()) return kFailed;
+  if (!quiet) fmt::print("{}: ok\n", file);
+  return kDone;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  CLI::App* cmd = app.add_subcommand("check", "Report every error of a program without running it");
+  struct Options {
+    std::vector<std::string> files;
+    bool quiet = false;
+  };
+  const auto o = std::make_shared<Options>();
+  cmd->add_option("FILE", o->files, "Programs, .tfa or .tfbc")->required();
+  cmd->add_flag("-q,--quiet", o->quiet, "Say nothing about programs without errors");
+  cmd->footer(
+      "Loads the program, which runs the initialisers of its params and buffers, and builds every function whose\n"
+      "parameter types are concrete, with all that it calls.\n\n"
+      "Examples:\n"
+      "  tfasm check first.tfa\n"
+      "  tfasm check --quiet examples/*.tfa");
+  cmd->callback([o, &exit_code] {
+    for (const std::string& file : o->files) exit_code = std::max(exit_code, check(file, o->quiet));
+  });
+}
+
+}  // namespace tfvm::tool

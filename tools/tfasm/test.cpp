@@ -1,0 +1,96 @@
+// tfasm test: runs the tests that stand in programs.
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "tools/tfasm/command.h"
+#include "tools/tfasm/suite.h"
+
+namespace tfvm::tool {
+
+namespace {
+
+struct Options {
+  SuiteOptions suite;
+  std::string filter;
+  std::string tier = "both";
+  bool json = false;
+};
+
+nlohmann::ordered_json to_json(const Counts& c) {
+  return {{"passed", c.passed}, {"failed", c.failed}, {"skipped", c.skipped}};
+}
+
+void print_json(const SuiteResult& r) {
+  nlohmann::ordered_json out = to_json(r.all);
+  out["folders"] = nlohmann::ordered_json::object();
+  for (const auto& [name, counts] : r.folders) out["folders"][name] = to_json(counts);
+  out["failures"] = nlohmann::ordered_json::array();
+  for (const Failure& f : r.failures)
+    out["failures"].push_back({{"file", f.file}, {"test", f.test}, {"line", f.line}, {"message", f.message}});
+  // Messages may hold bytes of files that are no text.
+  fmt::print("{}\n", out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_text(const SuiteResult& r) {
+  for (const Failure& f : r.failures) fmt::print("{}\n", f.shown);
+  std::size_t width = 6;
+  for (const auto& [name, counts] : r.folders) width = std::max(width, name.size());
+  const auto row = [width](const std::string& name, const Counts& c) {
+    fmt::print("{:{}} {:6} passed {:6} failed {:6} skipped\n", name, width, c.passed, c.failed, c.skipped);
+  };
+  for (const auto& [name, counts] : r.folders) row(name, counts);
+  if (r.folders.size() > 1) row("all", r.all);
+}
+
+int test(Options& o) {
+  if (!o.filter.empty()) {
+    try {
+      o.suite.filter.emplace(o.filter);
+    } catch (const std::regex_error& e) {
+      fmt::print(stderr, "error: --filter: '{}' is no regular expression: {}\n", o.filter, e.what());
+      return kUsage;
+    }
+  }
+  o.suite.tier = o.tier == "jit" ? Tier::Jit : o.tier == "interp" ? Tier::Interp : Tier::Both;
+  o.suite.progress = isatty(STDERR_FILENO) != 0;
+  const SuiteResult r = run_suite(o.suite);
+  for (const std::string& message : r.unreadable) fmt::print(stderr, "error: {}\n", message);
+  o.json ? print_json(r) : print_text(r);
+  if (r.files == 0 || !r.unreadable.empty()) return kUsage;
+  return r.all.failed == 0 ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_test(CLI::App& app, int& exit_code) {
+  CLI::App* cmd = app.add_subcommand("test", "Run the tests in programs, in parallel");
+  const auto o = std::make_shared<Options>();
+  o->suite.jobs = std::max(1u, std::thread::hardware_concurrency());
+  cmd->add_option("PATH", o->suite.paths, "Programs, and folders: all programs below them")->required();
+  cmd->add_option("-f,--filter", o->filter, "Only tests where this regular expression is found in \"file: test\"");
+  cmd->add_flag("--json", o->json, "Print one JSON object, and nothing else");
+  cmd->add_flag("--update", o->suite.update, "Rewrite the expected errors in bad-*.tfa");
+  cmd->add_option("--tier", o->tier,
+                  "Which tier runs: interp, jit or both; where there is one, that one (default both)")
+      ->check(CLI::IsMember({"interp", "jit", "both"}));
+  cmd->add_option("-j,--jobs", o->suite.jobs, "Threads; default: as many as the machine has cores")
+      ->check(CLI::Range(1, 1024));
+  cmd->footer(
+      "A program bad-*.tfa is a test of its errors: it ends with what `tfasm check` prints, behind `//! `.\n"
+      "The JSON object: {\"passed\", \"failed\", \"skipped\", \"folders\": {name: counts}, \"failures\": [{\"file\",\n"
+      "\"test\", \"line\", \"message\"}]}. Exit codes: 0 all passed, 1 a test failed, 2 wrong usage or nothing to "
+      "read.\n\n"
+      "Examples:\n"
+      "  tfasm test first.tfa\n"
+      "  tfasm test examples tests/tfa --filter 'grad|jvp'\n"
+      "  tfasm test tests/tfa --json > result.json");
+  cmd->callback([o, &exit_code] { exit_code = test(*o); });
+}
+
+}  // namespace tfvm::tool
