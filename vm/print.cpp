@@ -1,72 +1,14 @@
 #include "vm/print.h"
 
-#include <bit>
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-
-#include <fmt/format.h>
-
-#include "bytecode/consts.h"
-#include "bytecode/half.h"
-
 namespace tfvm {
 
 namespace {
-
-template <class T>
-T load(const std::byte* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
-// Shortest digits of a 16-bit float: at most five are needed for f16, four for bf16.
-template <class Round>
-std::string print_half(double value, std::uint16_t bits, Round round) {
-  for (int digits = 1; digits <= 6; ++digits) {
-    std::string text = fmt::format("{:.{}g}", value, digits);
-    if (round(std::strtod(text.c_str(), nullptr)) == bits) return text;
-  }
-  return fmt::format("{}", value);
-}
-
-// The language's `nan` is the positive quiet NaN without payload; every other pattern is written as bits.
-std::string print_special(double value, std::uint64_t bits, std::uint64_t quiet) {
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return bits == quiet ? "nan" : fmt::format("bits({:#x})", bits);
-}
-
-std::string print_float(DType dtype, const std::byte* p) {
-  switch (dtype) {
-    case DType::F16: {
-      const auto bits = load<std::uint16_t>(p);
-      const double v = f16_value(bits);
-      return std::isfinite(v) ? print_half(v, bits, f16_bits) : print_special(v, bits, 0x7e00);
-    }
-    case DType::BF16: {
-      const auto bits = load<std::uint16_t>(p);
-      const double v = bf16_value(bits);
-      return std::isfinite(v) ? print_half(v, bits, bf16_bits) : print_special(v, bits, 0x7fc0);
-    }
-    case DType::F32: {
-      const float v = load<float>(p);
-      if (std::isfinite(v)) return fmt::format("{}", v);
-      return print_special(v, std::bit_cast<std::uint32_t>(v), 0x7fc00000u);
-    }
-    default: {
-      const double v = load<double>(p);
-      if (std::isfinite(v)) return fmt::format("{}", v);
-      return print_special(v, std::bit_cast<std::uint64_t>(v), 0x7ff8000000000000ull);
-    }
-  }
-}
 
 class Printer {
  public:
   Printer(const Tensor& t, const PrintOptions& o) : t_(t), o_(o), cut_(!o.full && t.elements() > o.threshold) {}
   std::string run() {
-    if (t_.rank() == 0) return print_element(t_.dtype(), t_.data());
+    if (t_.rank() == 0) return element_text(t_.dtype(), t_.data());
     list(0, t_.data());
     return std::move(out_);
   }
@@ -84,7 +26,7 @@ class Printer {
       }
       const std::byte* item = p + i * x.strides[axis] * size_of(t_.dtype());
       if (axis + 1 == x.dims.size()) {
-        out_ += print_element(t_.dtype(), item);
+        out_ += element_text(t_.dtype(), item);
       } else {
         list(axis + 1, item);
       }
@@ -110,15 +52,6 @@ Tensor shown(const Tensor& t) {
 }
 
 }  // namespace
-
-std::string print_element(DType dtype, const std::byte* p) {
-  if (dtype == DType::Bool) return load_int(dtype, p) ? "true" : "false";
-  if (dtype == DType::U64) return fmt::format("{}", load<std::uint64_t>(p));
-  if (is_int(dtype)) return fmt::format("{}", load_int(dtype, p));
-  if (is_float(dtype)) return print_float(dtype, p);
-  const DType part = dtype == DType::C64 ? DType::F32 : DType::F64;
-  return fmt::format("complex({}, {})", print_float(part, p), print_float(part, p + size_of(part)));
-}
 
 std::string print_literal(const Tensor& t, const PrintOptions& options) {
   const Tensor s = shown(t);

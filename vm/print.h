@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "bytecode/literal.h"
 #include "vm/tensor.h"
 
 namespace tfvm {
@@ -14,15 +15,15 @@ struct PrintOptions {
   std::int64_t edge = 3;
 };
 
-// One element: the shortest digits that give its bits again, inf, -inf, nan, true, bits(0x7fc00001), complex(1, 2).
-std::string print_element(DType dtype, const std::byte* element);
+inline std::string print_element(DType dtype, const std::byte* element) { return element_text(dtype, element); }
 // `[[…], …]`, or the element alone for a scalar.
 std::string print_literal(const Tensor& t, const PrintOptions& options = {});
 // Type and literal.
 std::string print(const Tensor& t, const PrintOptions& options = {});
 
-// Reads what print writes in full. Without a leading type: bool for true and false, i64 where no number has a point or
-// an exponent, else f32, with the nesting as the shape. Code::Syntax with the place in the text.
+// Reads what print writes in full; elements are written as in bytecode/literal.h. Without a leading type: bool for true
+// and false, i64 where no number has a point or an exponent, else f32, with the nesting as the shape. Code::Syntax with
+// the place in the text.
 Result<Tensor> parse_tensor(std::string_view text, const BudgetRef& budget = {});
 // Reads a literal, with or without its type, as a value of this type.
 Result<Tensor> parse_tensor_as(std::string_view text, DType dtype, Dims dims, const BudgetRef& budget = {});

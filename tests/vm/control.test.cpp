@@ -19,7 +19,7 @@ TEST(Control, CondRunsOneBranch) {
   const FunctionId f = p.function({p.boolean(), p.f32({2})}, [&](Builder& b, const auto& v) {
     return std::vector{b.emit(Op::cond, {v[0], v[1]}, {{Key::then, neg}, {Key::else_, fails}})};
   });
-  EXPECT_EQ(p.run(f, {"true", "[1.0, 2.0]"}), (Texts{"f32[2] [-1, -2]"}));
+  EXPECT_EQ(p.run(f, {"true", "[1.0, 2.0]"}), (Texts{"f32[2] [-1.0, -2.0]"}));
   EXPECT_EQ(p.run(f, {"false", "[1.0, 2.0]"}), (Texts{"assert: assert failed: not here"}));
 }
 
@@ -163,7 +163,7 @@ TEST(Control, ReduceByAFunction) {
     return b.emit_all(Op::reduce, in, b.tables().attrs.dict({{Key::body, body}, {Key::axes, Ints(Dimensions{0})}}));
   });
   EXPECT_EQ(p.run(f, {"[[1.0, 0.0], [3.0, 2.0]]", "[[0.0, 1.0], [1.0, 0.0]]"}),
-            (Texts{"f32[2] [3, 0]", "f32[2] [1, 2]"}));
+            (Texts{"f32[2] [3.0, 0.0]", "f32[2] [1.0, 2.0]"}));
 }
 
 }  // namespace

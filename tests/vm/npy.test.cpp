@@ -74,14 +74,14 @@ TEST(Npy, HostileHeaders) {
 }
 
 TEST(Npz, RoundTripAndDamage) {
-  const NamedTensors in{{"w", *parse_tensor("f32[2] [1, 2]")}, {"sub/b", *parse_tensor("i64 3")}};
+  const NamedTensors in{{"w", *parse_tensor("f32[2] [1.0, 2.0]")}, {"sub/b", *parse_tensor("i64 3")}};
   const auto bytes = to_npz(in);
   ASSERT_TRUE(bytes);
   const auto back = parse_npz(*bytes);
   ASSERT_TRUE(back) << back.error().message;
   ASSERT_EQ(back->size(), 2u);
   EXPECT_EQ((*back)[1].first, "sub/b");
-  EXPECT_EQ(print((*back)[0].second), "f32[2] [1, 2]");
+  EXPECT_EQ(print((*back)[0].second), "f32[2] [1.0, 2.0]");
   for (std::size_t n = 0; n < bytes->size(); ++n) EXPECT_FALSE(parse_npz(std::span(*bytes).first(n)));
   for (std::size_t n = 0; n < bytes->size(); ++n) {
     auto bad = *bytes;

@@ -17,7 +17,8 @@ TEST(Plan, ElementwiseReduceAndCall) {
     const ValueId s = b.emit(Op::call, {x}, {{Key::callee, square}});
     return std::vector{b.emit(Op::reduce_sum, {s}, {{Key::axes, Ints(Dimensions{1})}})};
   });
-  EXPECT_EQ(p.run(f, {"f32[2,3] [[1, 2, 3], [4, 5, 6]]", "f32[3] [1, 0, -1]"}), (Texts{"f32[2] [12, 75]"}));
+  EXPECT_EQ(p.run(f, {"f32[2,3] [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]", "f32[3] [1.0, 0.0, -1.0]"}),
+            (Texts{"f32[2] [12.0, 75.0]"}));
 }
 
 TEST(Plan, SmallCallsAreInlinedAndFused) {
@@ -46,8 +47,10 @@ TEST(Plan, ViewsCostNoStep) {
   std::vector<float> x(24);
   std::iota(x.begin(), x.end(), 0.f);
   auto in = Tensor::make({}, DType::F32, Dimensions{2, 3, 4}, std::as_bytes(std::span(x)));
-  EXPECT_EQ(p.run_on(f, std::vector{*in}),
-            (Texts{"f32[2,2,3] [[[-3, -7, -11], [-15, -19, -23]], [[-1, -5, -9], [-13, -17, -21]]]"}));
+  EXPECT_EQ(
+      p.run_on(f, std::vector{*in}),
+      (Texts{
+          "f32[2,2,3] [[[-3.0, -7.0, -11.0], [-15.0, -19.0, -23.0]], [[-1.0, -5.0, -9.0], [-13.0, -17.0, -21.0]]]"}));
 }
 
 TEST(Plan, ReshapeOfATransposedValueCopies) {
@@ -69,8 +72,8 @@ TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
     return std::vector{v[1], s, s, v[0], c, splat, v[0]};
   });
   EXPECT_EQ(p.run(f, {"[1.0, 2.0]", "[3.0, 4.0]"}),
-            (Texts{"f32[2] [3, 4]", "f32[2] [4, 6]", "f32[2] [4, 6]", "f32[2] [1, 2]", "f32 7", "f32[3] [2, 2, 2]",
-                   "f32[2] [1, 2]"}));
+            (Texts{"f32[2] [3.0, 4.0]", "f32[2] [4.0, 6.0]", "f32[2] [4.0, 6.0]", "f32[2] [1.0, 2.0]", "f32 7.0",
+                   "f32[3] [2.0, 2.0, 2.0]", "f32[2] [1.0, 2.0]"}));
 }
 
 TEST(Plan, NothingToDo) {
@@ -81,7 +84,7 @@ TEST(Plan, NothingToDo) {
     return std::vector{b.emit(Op::neg, {v[0]}), s, m,
                        b.emit(Op::reduce_sum, {v[0]}, {{Key::axes, Ints(Dimensions{1})}})};
   });
-  EXPECT_EQ(p.run(f, {"f32[0,3] []"}), (Texts{"f32[0,3] []", "f32[3] [0, 0, 0]", "f32 -inf", "f32[0] []"}));
+  EXPECT_EQ(p.run(f, {"f32[0,3] []"}), (Texts{"f32[0,3] []", "f32[3] [0.0, 0.0, 0.0]", "f32 -inf", "f32[0] []"}));
   const FunctionId none = p.function({}, [](Builder&, const auto&) { return std::vector<ValueId>{}; });
   EXPECT_EQ(p.run(none, Texts{}), Texts{});
 }
@@ -134,7 +137,7 @@ TEST(Plan, PacksAreTheirTensors) {
     return std::vector{
         b.emit(Op::scan, {v[1], once}, {{Key::body, swap}, {Key::consts, 1}, {Key::carry, 1}, {Key::length, 2}}), v[1]};
   });
-  EXPECT_EQ(p.run(f, {"[1.0, 2.0]", "5"}), (Texts{"f32[2] [-1, -2]", "i64 20", "i64 5"}));
+  EXPECT_EQ(p.run(f, {"[1.0, 2.0]", "5"}), (Texts{"f32[2] [-1.0, -2.0]", "i64 20", "i64 5"}));
 }
 
 TEST(Plan, ScalarChains) {
@@ -144,7 +147,7 @@ TEST(Plan, ScalarChains) {
     for (int k = 0; k < 5000; ++k) x = b.emit(k % 2 ? Op::add : Op::sub, {x, v[0]});
     return std::vector{x};
   });
-  EXPECT_EQ(p.run(f, {"3.0"}), (Texts{"f32 3"}));
+  EXPECT_EQ(p.run(f, {"3.0"}), (Texts{"f32 3.0"}));
 }
 
 }  // namespace

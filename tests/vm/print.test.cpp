@@ -25,11 +25,12 @@ void expect_round_trip(const Tensor& t, const std::string& text) {
 }
 
 TEST(Print, LiteralsReadBack) {
-  expect_round_trip(tensor<float>(DType::F32, {2, 2}, {1, 0.1f, -0.0f, 1e-30f}), "f32[2,2] [[1, 0.1], [-0, 1e-30]]");
+  expect_round_trip(tensor<float>(DType::F32, {2, 2}, {1, 0.1f, -0.0f, 1e-30f}),
+                    "f32[2,2] [[1.0, 0.1], [-0.0, 1e-30]]");
   expect_round_trip(tensor<std::int64_t>(DType::I64, {}, {-5}), "i64 -5");
   expect_round_trip(tensor<std::uint64_t>(DType::U64, {1}, {~0ull}), "u64[1] [18446744073709551615]");
   expect_round_trip(tensor<std::uint8_t>(DType::Bool, {2}, {1, 0}), "bool[2] [true, false]");
-  expect_round_trip(tensor<float>(DType::C64, {1}, {1.5f, -2.f}), "c64[1] [complex(1.5, -2)]");
+  expect_round_trip(tensor<float>(DType::C64, {1}, {1.5f, -2.f}), "c64[1] [complex(1.5, -2.0)]");
   expect_round_trip(tensor<float>(DType::F32, {0, 3}, {}), "f32[0,3] []");
   expect_round_trip(tensor<float>(DType::F32, {2, 0}, {}), "f32[2,0] [[], []]");
   const float inf = INFINITY;
@@ -53,9 +54,9 @@ TEST(Print, EveryHalfReadsBack) {
 
 TEST(Print, LongOnesAreCut) {
   std::vector<float> v(1000, 1.f);
-  EXPECT_EQ(print(tensor<float>(DType::F32, {1000}, v)), "f32[1000] [1, 1, 1, …, 1, 1, 1]");
+  EXPECT_EQ(print(tensor<float>(DType::F32, {1000}, v)), "f32[1000] [1.0, 1.0, 1.0, …, 1.0, 1.0, 1.0]");
   EXPECT_EQ(print(tensor<float>(DType::F32, {500, 2}, v)),
-            "f32[500,2] [[1, 1], [1, 1], [1, 1], …, [1, 1], [1, 1], [1, 1]]");
+            "f32[500,2] [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], …, [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]");
 }
 
 TEST(Print, ParseInfersTypeAndShape) {
@@ -67,8 +68,9 @@ TEST(Print, ParseInfersTypeAndShape) {
 }
 
 TEST(Print, ParseErrorsSayWhatIsWrong) {
-  for (const char* bad : {"", "[", "[1", "[1,]", "[1] 2", "[[1], 2]", "[[1, 2], [3]]", "[1, [2]]", "f32[2] [1, 2, 3]",
-                          "f32[ [1]", "i8 300", "u8 -1", "bool 1", "f32 x", "i64 1.5", "bits(1)", "f32[3] []"}) {
+  for (const char* bad :
+       {"", "[", "[1", "[1] 2", "[[1], 2]", "[[1, 2], [3]]", "[1, [2]]", "f32[2] [1.0, 2.0, 3.0]", "f32[ [1]",
+        "i8 300", "u8 -1", "bool 1", "f32 x", "i64 1.5", "bits(1)", "f32[3] []"}) {
     const auto t = parse_tensor(bad);
     EXPECT_FALSE(t) << bad;
     if (!t) {

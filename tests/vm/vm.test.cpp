@@ -51,8 +51,27 @@ func @main(%x: f32[n]) {
 )",
                                  "a.tfa");
   ASSERT_TRUE(s) << s.error().message;
-  EXPECT_EQ(run(*vm, "main", {"f32[3] [1, 2, 3]"}), "f32[3] [1, 4, 9]; f32 14");
-  EXPECT_EQ(run(*vm, "main", {"f32[2] [3, 4]"}), "f32[2] [9, 16]; f32 25");
+  EXPECT_EQ(run(*vm, "main", {"f32[3] [1.0, 2.0, 3.0]"}), "f32[3] [1.0, 4.0, 9.0]; f32 14.0");
+  EXPECT_EQ(run(*vm, "main", {"f32[2] [3.0, 4.0]"}), "f32[2] [9.0, 16.0]; f32 25.0");
+}
+
+// The carry is reduced and replaced in one nest: it must not be replaced before it is read.
+TEST(Vm, CarryReadByAReduction) {
+  const auto vm = make_vm();
+  const Status s = vm->load_text(R"(
+func @step(%c: f64[2], %x: f64) {
+  %n = mul %c, %x
+  %s = reduce_sum %c
+  ret %n, %s
+}
+func @main(%c: f64[2], %x: f64[n]) {
+  %r, %y = scan @step (%c, %x) {carry=1, length=n}
+  ret %r, %y
+}
+)",
+                                 "a.tfa");
+  ASSERT_TRUE(s) << s.error().message;
+  EXPECT_EQ(run(*vm, "main", {"f64[2] [1, 2]", "f64[3] [2, 3, 4]"}), "f64[2] [24.0, 48.0]; f64[3] [3.0, 6.0, 18.0]");
 }
 
 TEST(Vm, TransformsOfText) {
@@ -69,15 +88,17 @@ func @per_sample = vmap(grad(@loss, argnums=[0]), in_dims=[none, 0, 0], out_dims
 )",
                                  "a.tfa");
   ASSERT_TRUE(s) << s.error().message;
-  EXPECT_EQ(run(*vm, "per_sample", {"f64[3] [1, 2, 3]", "f64[2,3] [[1, 0, 0], [0, 1, 0]]", "f64[2] [0, 0]"}),
-            "f64[2,3] [[2, 0, 0], [0, 4, 0]]");
-  EXPECT_EQ(run(*vm, "grad(@loss, argnums=[2])", {"f64[3] [1, 2, 3]", "f64[3] [1, 0, 0]", "f64 0"}), "f64 -2");
+  EXPECT_EQ(run(*vm, "per_sample",
+                {"f64[3] [1.0, 2.0, 3.0]", "f64[2,3] [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]", "f64[2] [0.0, 0.0]"}),
+            "f64[2,3] [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]");
+  EXPECT_EQ(run(*vm, "grad(@loss, argnums=[2])", {"f64[3] [1.0, 2.0, 3.0]", "f64[3] [1.0, 0.0, 0.0]", "f64 0.0"}),
+            "f64 -2.0");
 }
 
 TEST(Vm, GlobalsHaveFirstValues) {
   const auto vm = make_vm();
   const FileLoader files = [](const std::string& path) -> Result<std::vector<std::byte>> {
-    if (path == "w.npy") return to_npy(*parse_tensor("f32[2] [5, 6]"));
+    if (path == "w.npy") return to_npy(*parse_tensor("f32[2] [5.0, 6.0]"));
     if (path == "b.tfa") return bytes_of("func @twice(%x: f32[n]) { %y = add %x, %x\n ret %y }\n");
     return Error(Code::Io, "there is no file '" + path + "'");
   };
@@ -96,7 +117,7 @@ func @main() {
 )",
                                  "a.tfa", files);
   ASSERT_TRUE(s) << s.error().message;
-  EXPECT_EQ(run(*vm, "main", {}), "f32[2] [8, 12]");
+  EXPECT_EQ(run(*vm, "main", {}), "f32[2] [8.0, 12.0]");
 }
 
 TEST(Vm, FailuresNameTheLine) {
@@ -109,8 +130,8 @@ func @main(%x: f32[n], %i: i64) {
 )",
                                  "a.tfa");
   ASSERT_TRUE(s) << s.error().message;
-  EXPECT_EQ(run(*vm, "main", {"f32[3] [1, 2, 3]", "2"}), "f32 3");
-  EXPECT_EQ(run(*vm, "main", {"f32[3] [1, 2, 3]", "7"}),
+  EXPECT_EQ(run(*vm, "main", {"f32[3] [1.0, 2.0, 3.0]", "2"}), "f32 3.0");
+  EXPECT_EQ(run(*vm, "main", {"f32[3] [1.0, 2.0, 3.0]", "7"}),
             "3: [take] index 7 is out of range for an extent of 3 (element 0 of the indices)");
 }
 
