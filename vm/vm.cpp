@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/binary/tfbc.h"
 #include "bytecode/text/parse.h"
 #include "stdlib/embedded.h"
 #include "transforms/rows.h"
@@ -57,6 +58,13 @@ Status VM::load_library() {
 Status VM::load_text(std::string_view source, std::string_view file, const FileLoader& files) {
   const std::lock_guard guard(lock_);
   Result<Module> m = parse_module(tables_.strings, source, file);
+  if (!m) return std::move(m).error();
+  return load_locked(*std::move(m), files);
+}
+
+Status VM::load_binary(std::span<const std::byte> bytes, std::string_view file, const FileLoader& files) {
+  const std::lock_guard guard(lock_);
+  Result<Module> m = read_tfbc(tables_.strings, bytes, file);
   if (!m) return std::move(m).error();
   return load_locked(*std::move(m), files);
 }

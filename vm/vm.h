@@ -53,6 +53,7 @@ class VM {
 
   // The user's program, once: parses, reads imports, resolves names, gives params and buffers their first values.
   Status load_text(std::string_view source, std::string_view file, const FileLoader& files = {});
+  Status load_binary(std::span<const std::byte> bytes, std::string_view file, const FileLoader& files = {});
   Status load(Module module, const FileLoader& files = {});
 
   // A function by its name, or by a callee's text ("vmap(grad(@loss), in_dims=[none,0])"), for arguments of these

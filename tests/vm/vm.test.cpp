@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "bytecode/binary/tfbc.h"
+#include "bytecode/text/parse.h"
 #include "vm/npy/npy.h"
 #include "vm/print.h"
 
@@ -72,6 +74,17 @@ func @main(%c: f64[2], %x: f64[n]) {
                                  "a.tfa");
   ASSERT_TRUE(s) << s.error().message;
   EXPECT_EQ(run(*vm, "main", {"f64[2] [1, 2]", "f64[3] [2, 3, 4]"}), "f64[2] [24.0, 48.0]; f64[3] [3.0, 6.0, 18.0]");
+}
+
+TEST(Vm, RunsBinary) {
+  StringTable strings;
+  const auto m = parse_module(strings, "func @main(%x: f32[2]) { %y = neg %x\n ret %y }\n", "a.tfa");
+  ASSERT_TRUE(m);
+  const auto vm = make_vm();
+  ASSERT_TRUE(vm->load_binary(write_tfbc(*m, strings), "a.tfbc"));
+  EXPECT_EQ(run(*vm, "main", {"f32[2] [1.0, 2.0]"}), "f32[2] [-1.0, -2.0]");
+  const std::vector<std::byte> broken(100);
+  EXPECT_FALSE(make_vm()->load_binary(broken, "b.tfbc"));
 }
 
 TEST(Vm, TransformsOfText) {
