@@ -4,11 +4,13 @@
 usage: report.py BOUNDS RESULTS_DIR
 
 BOUNDS has one bound a line: `benchmark field <= number` or `>=`, then an optional `# note`. The field is a user
-counter or a time (`real_time`, `cpu_time`: in ns). Printed is measured / bound for `<=` and bound / measured for `>=`,
+counter or a time (`real_time`, `cpu_time`: in ns). `benchmark/*` with a field `exponent(FIELD)` is 1 + the slope of
+log FIELD over log size, fitted to all sizes: how a cost per item that should stay constant grows. Printed is measured / bound for `<=` and bound / measured for `>=`,
 so 1.00 or less keeps the bound. Exits 1 where one is broken or was not measured.
 """
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -42,10 +44,30 @@ def read_results(folder):
     return table
 
 
+def exponent(results, family, field):
+    """Of a field per item, over the sizes that benchmark names end with; None where there are not two."""
+    points = []
+    for (name, name_field), value in results.items():
+        size = name.rpartition("/")[2]
+        if name.startswith(family) and name_field == field and size.isdigit():
+            points.append((math.log(int(size)), math.log(value)))
+    if len(points) < 2:
+        return None
+    x0, y0 = (sum(axis) / len(points) for axis in zip(*points))
+    return 1 + sum((x - x0) * (y - y0) for x, y in points) / sum((x - x0) ** 2 for x, _ in points)
+
+
+def measured(results, name, field):
+    fitted = re.fullmatch(r"exponent\((\w+)\)", field)
+    if fitted:
+        return exponent(results, name.rstrip("*"), fitted[1])
+    return results.get((name, field))
+
+
 def main(bounds, folder):
     results, broken = read_results(folder), 0
     for name, field, sign, bound, note in read_bounds(bounds):
-        value = results.get((name, field))
+        value = measured(results, name, field)
         if value is None:
             verdict, ratio = "not measured", ""
         else:
