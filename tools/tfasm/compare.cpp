@@ -128,7 +128,8 @@ std::string compare_equal(const Tensor& a, const Tensor& b, bool bitwise) {
   return compare(a, b, [&](const std::byte* p, const std::byte* q) {
     if (std::memcmp(p, q, bytes) == 0) return true;
     const Wide x = widen(a.dtype(), p), y = widen(a.dtype(), q);
-    return !bitwise && (same(x, y) || (is_nan(x) && is_nan(y)));
+    const bool any_nan = !bitwise || print_element(a.dtype(), q) == "nan";
+    return (!bitwise && same(x, y)) || (any_nan && is_nan(x) && is_nan(y));
   });
 }
 
