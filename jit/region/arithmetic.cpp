@@ -28,7 +28,7 @@ constexpr BlockRow kRows[] = {
     {Op::sub, [](DType d) { return binary_of<Sub>(d, Reals{}); }},
     {Op::mul, [](DType d) { return binary_of<Mul>(d, Reals{}); }},
     {Op::div, [](DType d) { return binary_of<Div>(d, Reals{}); }},
-    {Op::rem, [](DType d) { return binary_of<Rem>(d, Reals{}); }},
+    {Op::rem, [](DType d) { return binary_of<Rem>(d, Ints{}); }},
     {Op::max, [](DType d) { return binary_of<Max>(d, Reals{}); }},
     {Op::min, [](DType d) { return binary_of<Min>(d, Reals{}); }},
     {Op::zmul, [](DType d) { return binary_of<ZMul>(d, Reals{}); }},

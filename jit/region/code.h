@@ -16,7 +16,7 @@ namespace tfvm {
 enum class NodeRun : std::uint8_t {
   InPlace,  // the block is the memory itself
   Gather,   // elements are gathered into the buffer, then converted
-  Fixed,    // a constant or a load that is the same everywhere: filled once
+  Fixed,    // a constant: its block is in NestCode::constants
   Iota,     // computed by place, then converted
   Op,
 };
@@ -84,7 +84,8 @@ struct NestCode {
   std::vector<ReductionCode> reductions;
   std::vector<std::byte> constants;                                    // filled blocks, one per Fixed constant
   std::vector<std::pair<std::uint32_t, std::size_t>> fixed_constants;  // node, offset in constants
-  std::vector<std::uint32_t> fixed_loads;
+  std::vector<std::uint32_t> once;         // nodes with the same block in every window: evaluated before the first
+  std::vector<std::uint32_t> each_window;  // the other nodes, without constants
   std::size_t offsets = 0, temp = 0, index = 0;  // in scratch: access offsets, 16-bit or i64 temp, loop counters
   std::size_t scratch = 0;
 };

@@ -66,7 +66,7 @@ void select_block(void* out, const void* p, const void* a, const void* b, std::i
   const auto* x = static_cast<const T*>(a);
   const auto* y = static_cast<const T*>(b);
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < n; ++i) o[i] = mask[i] ? x[i] : y[i];
+  for (std::int64_t i = 0; i < n; ++i) o[i] = static_cast<T>(y[i] ^ ((x[i] ^ y[i]) & (T{0} - T{mask[i]})));
 }
 
 constexpr BlockRow kRows[] = {

@@ -55,6 +55,7 @@ class Preparer {
     for (const Store& s : nest_.stores) store(s, access++);
     for (const Reduction& r : nest_.reductions)
       if (Status s = reduction(r, access++); !s) return s;
+    find_invariants();
     direct_stores();
     layout();
     return ok();
@@ -69,6 +70,7 @@ class Preparer {
   void load(const NestNode& n, NodeCode& c);
   void store(const Store& s, std::uint32_t access);
   Status reduction(const Reduction& r, std::uint32_t access);
+  void find_invariants();
   void direct_stores();
   void layout();
   std::vector<std::uint32_t> last_uses() const;
@@ -125,12 +127,6 @@ void Preparer::constant(const NestNode& n, std::uint32_t index) {
 void Preparer::load(const NestNode& n, NodeCode& c) {
   const AccessCode& a = code_.accesses[n.access];
   if (is_half(n.dtype)) c.fn = find_cast(n.dtype, DType::F32);
-  const bool fixed = std::ranges::all_of(a.strides, [](std::int64_t s) { return s == 0; });
-  if (fixed && code_.mode != NestMode::Scalar) {
-    c.kind = NodeRun::Fixed;
-    code_.fixed_loads.push_back(static_cast<std::uint32_t>(code_.nodes.size()));
-    return;
-  }
   c.kind = (a.contiguous || code_.mode == NestMode::Scalar) && !c.fn ? NodeRun::InPlace : NodeRun::Gather;
 }
 
@@ -210,6 +206,22 @@ Status Preparer::reduction(const Reduction& r, std::uint32_t access) {
   return ok();
 }
 
+// A gather or iota that no loop outside the window moves, in a window that is never at another place of its chunked
+// loop.
+void Preparer::find_invariants() {
+  for (std::uint32_t i = 0; i < code_.nodes.size(); ++i) {
+    const NodeCode& n = code_.nodes[i];
+    if (n.kind == NodeRun::Fixed) continue;
+    bool once = (n.kind == NodeRun::Gather || n.kind == NodeRun::Iota) && code_.mode != NestMode::Scalar;
+    if (once) {
+      const std::vector<std::int64_t>& strides = code_.accesses[n.access].strides;
+      for (std::uint32_t d = 0; d < code_.q; ++d) once = once && strides[d] == 0;
+      once = once && (strides[code_.q] == 0 || code_.extents[code_.q] <= code_.chunk);
+    }
+    (once ? code_.once : code_.each_window).push_back(i);
+  }
+}
+
 // An op may compute into the memory that its value is stored to where no block that is memory itself is read later: a
 // load may be of the same memory (an op in place).
 void Preparer::direct_stores() {
@@ -241,7 +253,7 @@ std::vector<std::uint32_t> Preparer::last_uses() const {
   }
   for (const StoreCode& s : code_.stores) last[s.node] = forever;
   for (const ReductionCode& r : code_.reductions) last[r.node] = forever;
-  for (std::uint32_t i : code_.fixed_loads) last[i] = forever;
+  for (std::uint32_t i : code_.once) last[i] = forever;
   return last;
 }
 
@@ -268,11 +280,13 @@ void Preparer::layout() {
   const std::vector<std::uint32_t> last = last_uses();
   std::vector<std::vector<std::uint32_t>> dying(code_.nodes.size() + 1);
   for (std::uint32_t i = 0; i < code_.nodes.size(); ++i) dying[last[i]].push_back(i);
-  std::vector<std::size_t> free[9];  // by element size
-  for (std::uint32_t i : code_.fixed_loads) {  // filled before the first window: no other value's buffer ever
+  std::vector<std::size_t> free[9];     // by element size
+  for (std::uint32_t i : code_.once) {  // filled before the first window: no other value's buffer ever
     code_.nodes[i].buffer = at;
     at += align64(points * code_.nodes[i].size);
   }
+  std::vector<std::uint8_t> is_once(code_.nodes.size(), 0);
+  for (std::uint32_t i : code_.once) is_once[i] = 1;
   const auto has_buffer = [&](const NodeCode& n) {
     return n.kind != NodeRun::InPlace && n.kind != NodeRun::Fixed && n.direct == kNoNode;
   };
@@ -281,7 +295,7 @@ void Preparer::layout() {
     // Operands that end here are given up first, so that the op can work in place; a temp step can't.
     for (std::uint32_t d : dying[i])
       if (d != i && has_buffer(code_.nodes[d])) free[code_.nodes[d].size].push_back(code_.nodes[d].buffer);
-    if (has_buffer(n)) {
+    if (has_buffer(n) && !is_once[i]) {
       auto& list = free[n.size];
       if (list.empty()) {
         list.push_back(at);

@@ -36,8 +36,80 @@ template <class F, class T>
 void fold(void* acc_, std::int64_t seen) {
   auto* acc = static_cast<T*>(acc_);
   const std::int64_t live = seen < kReduceLanes ? seen : kReduceLanes;
-  for (std::int64_t w = kReduceLanes / 2; w > 0; w /= 2)
+  for (auto w = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(live)) / 2); w > 0; w /= 2)
     for (std::int64_t j = 0; j < w && j + w < live; ++j) acc[j] = F{}(acc[j], acc[j + w]);
+}
+
+// Rows of a constant length, unrolled.
+template <class F, class T, int N>
+void rows_of(T* out, const T* v, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    T acc[N];
+    for (int j = 0; j < N; ++j) acc[j] = v[i * N + j];
+    for (int w = static_cast<int>(std::bit_ceil(unsigned{N})) / 2; w > 0; w /= 2)
+      for (int j = 0; j < w && j + w < N; ++j) acc[j] = F{}(acc[j], acc[j + w]);
+    out[i] = acc[0];
+  }
+}
+
+template <class F, class T>
+void rows(void* out_, const void* v_, std::int64_t n, std::int64_t count) {
+  auto* out = static_cast<T*>(out_);
+  const auto* v = static_cast<const T*>(v_);
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (n) {
+      case 2:
+        return rows_of<F, T, 2>(out, v, count);
+      case 3:
+        return rows_of<F, T, 3>(out, v, count);
+      case 4:
+        return rows_of<F, T, 4>(out, v, count);
+      default:
+        break;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    T acc[kReduceLanes];
+    lanes<F, T>(acc, v + i * n, n, 0);
+    fold<F, T>(acc, n);
+    out[i] = acc[0];
+  }
+}
+
+// A few columns stay in registers.
+template <class F, class T, int Width>
+void columns_of(T* acc, const T* v, std::int64_t count) {
+  T local[Width];
+  for (int j = 0; j < Width; ++j) local[j] = acc[j];
+  for (std::int64_t i = 0; i < count; ++i)
+    for (int j = 0; j < Width; ++j) local[j] = F{}(local[j], v[i * Width + j]);
+  for (int j = 0; j < Width; ++j) acc[j] = local[j];
+}
+
+template <class F, class T>
+void columns(void* acc_, const void* v_, std::int64_t width, std::int64_t count) {
+  auto* acc = static_cast<T*>(acc_);
+  const auto* v = static_cast<const T*>(v_);
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (width) {
+      case 1:
+        return columns_of<F, T, 1>(acc, v, count);
+      case 2:
+        return columns_of<F, T, 2>(acc, v, count);
+      case 3:
+        return columns_of<F, T, 3>(acc, v, count);
+      case 4:
+        return columns_of<F, T, 4>(acc, v, count);
+      case 8:
+        return columns_of<F, T, 8>(acc, v, count);
+      case 10:
+        return columns_of<F, T, 10>(acc, v, count);
+      default:
+        break;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t j = 0; j < width; ++j) acc[j] = F{}(acc[j], v[i * width + j]);
 }
 
 template <class F, class T>
@@ -54,7 +126,7 @@ std::uint64_t as_bits64(T v) {
 
 template <class F, class T>
 ReduceFns row(T identity) {
-  return {&lanes<F, T>, &fold<F, T>, &combine<F, T>, as_bits64(identity)};
+  return {&lanes<F, T>, &fold<F, T>, &rows<F, T>, &columns<F, T>, &combine<F, T>, as_bits64(identity)};
 }
 
 struct BitAnd {

@@ -26,6 +26,10 @@ struct ReduceFns {
   void (*lanes)(void* acc, const void* v, std::int64_t n, std::int64_t seen) = nullptr;
   // acc[0] = the lanes that `seen` elements reached, folded.
   void (*fold)(void* acc, std::int64_t seen) = nullptr;
+  // out[i] = the value of the row of `n` <= kRowBlock elements at v + i * n, for i < count.
+  void (*rows)(void* out, const void* v, std::int64_t n, std::int64_t count) = nullptr;
+  // acc[j] takes v[j], v[width + j], … in sequence, `count` of them, for j < width.
+  void (*columns)(void* acc, const void* v, std::int64_t width, std::int64_t count) = nullptr;
   BlockFn combine = nullptr;   // out[i] = a[i] op b[i]
   std::uint64_t identity = 0;  // bits of the value of nothing
 };

@@ -49,10 +49,11 @@ void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, cons
 class ColumnSums {
  public:
   ColumnSums(const WindowRun& run, const ReductionCode& r, std::int64_t width);
-  void take_row(const std::byte* v);
+  void take_rows(const std::byte* v, std::int64_t count);
   const std::byte* finish();
 
  private:
+  void end_group();
   std::byte* vector(std::int64_t k) const { return vectors_ + static_cast<std::size_t>(k) * stride_; }  // 0: the group
   const ReductionCode& r_;
   std::int64_t width_, in_group_ = 0;

@@ -49,10 +49,34 @@ void end_row(const WindowRun& run, const ReductionCode& r, RowState& s, std::uin
   write(run, r, result_place(code, code.accesses[r.access], s.result++), &value);
 }
 
+// `count` results in order from a buffer of held elements.
+void write_results(const WindowRun& run, const ReductionCode& r, RowState& s, const std::byte* values,
+                   std::int64_t count) {
+  const NestCode& code = run.code();
+  const AccessCode& a = code.accesses[r.access];
+  if (code.kept == 1 && a.strides[0] == 1) {
+    std::byte* to = run.memory(a, a.offset + s.result);
+    if (r.convert)
+      r.convert(to, values, nullptr, nullptr, count);
+    else
+      std::memcpy(to, values, static_cast<std::size_t>(count) * a.size);
+    s.result += count;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) write(run, r, result_place(code, a, s.result++), values + i * r.size);
+}
+
 }  // namespace
 
 void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, const std::byte* v, std::int64_t n) {
   const std::int64_t row = run.code().row;
+  if (row <= kRowBlock && run.code().rows == 1 && s.in_row == 0 && n >= row) {  // whole rows, each a result
+    std::byte* values = run.scratch(run.code().temp);
+    r.fns.rows(values, v, row, n / row);
+    write_results(run, r, s, values, n / row);
+    v += n / row * row * r.size;
+    n %= row;
+  }
   while (n > 0) {
     const std::int64_t some = std::min({n, row - s.in_row, kRowBlock - s.in_block});
     r.fns.lanes(s.lanes, v, some, s.in_block);
@@ -81,13 +105,22 @@ ColumnSums::ColumnSums(const WindowRun& run, const ReductionCode& r, std::int64_
       vectors_(run.scratch(r.state)),
       stride_((static_cast<std::size_t>(run.code().column_chunk) * r.size + 63) / 64 * 64) {}
 
-void ColumnSums::take_row(const std::byte* v) {
+void ColumnSums::take_rows(const std::byte* v, std::int64_t count) {
+  const std::int64_t bytes = width_ * r_.size;
+  while (count > 0) {
+    std::int64_t some = std::min(count, kRowGroup - in_group_);
+    const bool starts = in_group_ == 0;
+    if (starts) std::memcpy(vector(0), v, static_cast<std::size_t>(bytes));
+    if (some > starts) r_.fns.columns(vector(0), v + starts * bytes, width_, some - starts);
+    v += some * bytes;
+    count -= some;
+    in_group_ += some;
+    if (in_group_ == kRowGroup) end_group();
+  }
+}
+
+void ColumnSums::end_group() {
   std::byte* group = vector(0);
-  if (in_group_ == 0)
-    std::memcpy(group, v, static_cast<std::size_t>(width_) * r_.size);
-  else
-    r_.fns.combine(group, group, v, nullptr, width_);
-  if (++in_group_ < kRowGroup) return;
   in_group_ = 0;
   std::int64_t k = 0;
   for (; occupied_ >> k & 1; ++k) r_.fns.combine(group, vector(1 + k), group, nullptr, width_);
@@ -157,7 +190,7 @@ void run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, st
   const auto take = [&](std::int64_t rows) {
     for (std::size_t k = 0; k < sums.size(); ++k) {
       const auto* v = static_cast<const std::byte*>(run.value(code.reductions[k].node));
-      for (std::int64_t j = 0; j < rows; ++j) sums[k].take_row(v + j * width * code.reductions[k].size);
+      sums[k].take_rows(v, rows);
     }
   };
   if (code.q == last_reduced) {  // several rows per window

@@ -70,13 +70,11 @@ struct Div {
       return b == 0 ? static_cast<T>(~T{0}) : static_cast<T>(a / b);
   }
 };
-// x rem 0 = x, MIN rem -1 = 0; of floats C's fmod.
+// x rem 0 = x, MIN rem -1 = 0. Of floats it is a function of jit/math.
 struct Rem {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (kFloat<T>)
-      return std::fmod(a, b);
-    else if constexpr (std::is_signed_v<T>)
+    if constexpr (std::is_signed_v<T>)
       return b == 0 ? a : b == T(-1) ? T{0} : static_cast<T>(a % b);
     else
       return b == 0 ? a : static_cast<T>(a % b);

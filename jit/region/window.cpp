@@ -1,13 +1,26 @@
 #include "jit/region/window.h"
 
+#include <algorithm>
+#include <type_traits>
+
 namespace tfvm {
 
 namespace {
 
 template <std::size_t Size>
 void gather_row(std::byte* out, const std::byte* in, std::int64_t stride, std::int64_t n) {
-  const auto step = stride * static_cast<std::int64_t>(Size);
-  for (std::int64_t i = 0; i < n; ++i) std::memcpy(out + static_cast<std::size_t>(i) * Size, in + i * step, Size);
+  using T = std::conditional_t<
+      Size == 1, std::uint8_t,
+      std::conditional_t<Size == 2, std::uint16_t, std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
+  auto* o = reinterpret_cast<T*>(out);
+  const auto* x = reinterpret_cast<const T*>(in);
+  if (stride == 0) {
+    std::fill_n(o, n, *x);
+  } else if (stride == 1 && n > 16) {
+    std::memcpy(out, in, static_cast<std::size_t>(n) * Size);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) o[i] = x[i * stride];
+  }
 }
 
 template <std::size_t Size>
@@ -32,18 +45,9 @@ WindowRun::WindowRun(const NestCode& code, std::byte* const* bases, std::byte* s
       offset_(reinterpret_cast<std::int64_t*>(scratch + code.offsets)) {
   for (std::size_t a = 0; a < code.accesses.size(); ++a) offset_[a] = code.accesses[a].offset;
   for (const auto& [node, at] : code.fixed_constants) ptr_[node] = const_cast<std::byte*>(code.constants.data() + at);
-  for (std::uint32_t i : code.fixed_loads) {
-    const NodeCode& c = code.nodes[i];
-    const AccessCode& a = code.accesses[c.access];
-    std::byte* buffer = scratch_ + c.buffer;
-    const std::byte* from = memory(a, a.offset);
-    if (c.fn)
-      c.fn(buffer, from, nullptr, nullptr, 1);
-    else
-      std::memcpy(buffer, from, c.size);
-    kGather[c.size](buffer + c.size, buffer, 0, code.chunk * code.inside - 1);
-    ptr_[i] = buffer;
-  }
+  if (code.once.empty() || code.mode == NestMode::Nothing) return;
+  const std::int64_t steps = std::min(code.chunk, code.extents[code.q]);
+  for (std::uint32_t i : code.once) node(i, steps, steps * code.inside);
 }
 
 // Calls row(offset, count, position) for runs along the last loop of a window of `a` that starts at element `at`.
@@ -154,7 +158,7 @@ void WindowRun::store(const StoreCode& s, std::int64_t steps, std::int64_t n) {
 
 void WindowRun::evaluate(std::int64_t steps) {
   const std::int64_t n = steps * code_.inside;
-  for (std::uint32_t i = 0; i < code_.nodes.size(); ++i) node(i, steps, n);
+  for (std::uint32_t i : code_.each_window) node(i, steps, n);
   for (const StoreCode& s : code_.stores) store(s, steps, n);
 }
 
