@@ -89,6 +89,19 @@ TEST(Plan, NothingToDo) {
   EXPECT_EQ(p.run(none, Texts{}), Texts{});
 }
 
+TEST(Plan, HugeValuesAreErrors) {
+  Machine p;
+  const auto huge = [&](Op op) {
+    return p.function({p.f32()}, [&](Builder& b, const auto& v) {
+      const std::int64_t n = std::int64_t{1} << 58;
+      return std::vector{b.emit(op, {b.emit(Op::broadcast_to, {v[0]}, {{Key::shape, Ints(Dimensions{n})}})})};
+    });
+  };
+  const auto plan = p.plans.get(p.t, huge(Op::neg));
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, Code::Memory);
+}
+
 // Each level calls the next twice: 2^40 instructions if all were inlined.
 TEST(Plan, ADagOfCallsDoesNotExplode) {
   Machine p;

@@ -10,6 +10,8 @@ namespace tfvm {
 
 namespace {
 
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 46;  // of one value, so that sums of places never overflow
+
 ValueType value_type(const Tables& t, TypeId id) {
   const Type& type = t.types[id];
   return {type.dtype, {type.dims.begin(), type.dims.end()}, t.types.bytes(id)};
@@ -39,6 +41,9 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   if (!lowered) return std::move(lowered).error();
   for (TypeId type : flat.body.param_types()) plan->params.push_back(value_type(t, type));
   for (ValueId v : flat.body.results) plan->results.push_back(value_type(t, flat.body.type(v)));
+  for (const PlanBase& b : lowered->bases)
+    if (b.bytes < 0 || b.bytes > kMaxBytes)
+      return Error(Code::Memory, "a value is larger than any memory that this could run in");
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
