@@ -62,8 +62,9 @@ Result<FunctionId> Elaborator::function(const Template& f, std::span<const TypeI
 bool Elaborator::results_fit(const Template& f, const Values& results) {
   const std::string name = "[" + std::string(source_.space == Space::User ? "@" : "") + name_ + "]";
   if (results.size() != f.results.size())
-    return fail(Code::Type, name + " gives " + std::to_string(results.size()) + " results, " +
-                                std::to_string(f.results.size()) + " types are written");
+    return fail(Code::Type, name + " gives " + std::to_string(results.size()) +
+                                (results.size() == 1 ? " result, " : " results, ") + std::to_string(f.results.size()) +
+                                " types are written");
   for (std::size_t k = 0; k < results.size(); ++k) {
     const TypeId type = b().type(results[k]);
     if (const auto expected = match(t_, m_, f.results[k], type, bind_))

@@ -215,7 +215,8 @@ std::vector<Error> Program::check() {
     Result<FunctionId> made = callee ? (*callee)->instantiate(args) : Result<FunctionId>(callee.error());
     if (made) continue;
     if (made.error().loc.line == 0) made.error().loc = f.loc;
-    errors.push_back(made.error());
+    const auto same = [&](const Error& e) { return e.loc == made.error().loc && e.message == made.error().message; };
+    if (std::ranges::none_of(errors, same)) errors.push_back(made.error());
   }
   return errors;
 }

@@ -79,7 +79,8 @@ class Program final : public DerivativeRules {
   Result<Step> step(const Test& test, const Stmt& stmt, const LocalTypes& types);
   Result<Expectation> expectation(const Test& test, const Stmt& stmt, const LocalTypes& types);
 
-  // Makes every function of the user's module whose parameter types are concrete; the errors, in order of the text.
+  // Makes every function of the user's module whose parameter types are concrete; the errors, in order of the text, one
+  // that several functions meet only once.
   std::vector<Error> check();
 
   // DerivativeRules: functions of the namespace Derivatives.

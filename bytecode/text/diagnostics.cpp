@@ -1,6 +1,9 @@
 #include "bytecode/text/diagnostics.h"
 
 #include <algorithm>
+#include <span>
+
+#include "bytecode/text/lexer.h"
 
 namespace tfvm {
 
@@ -39,6 +42,24 @@ void append_caret(std::string& out, std::string_view line, std::size_t col) {
   out += "^\n";
 }
 
+// A deep stack is cut in the middle.
+void append_notes(std::string& out, std::span<const std::string> notes) {
+  constexpr std::size_t kFirst = 8, kLast = 4;
+  const std::size_t cut = notes.size() > kFirst + kLast + 1 ? notes.size() - kFirst - kLast : 0;
+  for (std::size_t k = 0; k < notes.size(); ++k) {
+    if (cut > 0 && k == kFirst) {
+      out += "note: … " + std::to_string(cut) + " more\n";
+      k += cut;
+    }
+    out += "note: " + notes[k] + '\n';
+  }
+}
+
+bool is_printable(std::string_view line) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 ? c != '\t' : c == 0x7f; };
+  return find_non_text(line) == line.npos && std::ranges::none_of(line, is_control);
+}
+
 }  // namespace
 
 std::string render_error(const Error& error, std::string_view source, const StringTable& strings) {
@@ -50,9 +71,9 @@ std::string render_error(const Error& error, std::string_view source, const Stri
   }
   out += "error: " + error.message + '\n';
   if (loc.line != 0 && !source.empty())
-    if (const std::string_view line = line_of(source, loc.line); loc.col != 0 && !line.empty())
+    if (const std::string_view line = line_of(source, loc.line); loc.col != 0 && !line.empty() && is_printable(line))
       append_caret(out, line, loc.col - 1);
-  for (const std::string& note : error.notes) out += "note: " + note + '\n';
+  append_notes(out, error.notes);
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "tools/tfasm/bad_file.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "tools/tfasm/files.h"
@@ -13,7 +15,11 @@ constexpr std::string_view kMark = "//! ";
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// With the name of the file alone, so that it doesn't matter where the tests are run from.
+void replace_all(std::string& text, const std::string& what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
+}
+
+// With paths relative to the file's folder, so that it doesn't matter where the tests are run from.
 std::string errors_of(const std::string& path) {
   const Result<std::unique_ptr<VM>> vm = VM::create();
   if (!vm) return "error: " + vm.error().message + '\n';
@@ -24,7 +30,10 @@ std::string errors_of(const std::string& path) {
     errors = (*vm)->program().check();
   std::string text;
   for (const Error& e : errors) text += error_text(e, (*vm)->tables().strings);
-  for (std::size_t at = 0; (at = text.find(path, at)) != text.npos;) text.replace(at, path.size(), file_name(path));
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  replace_all(text, folder.string() + "/", "");
+  replace_all(text, "'" + folder.string() + "'", "'.'");
+  replace_all(text, folder.parent_path().string() + "/", "../");
   return text;
 }
 
@@ -68,7 +77,7 @@ std::optional<Failure> run_bad_file(const std::string& path, bool update) {
   const auto bytes = read_file(path);
   if (!bytes) return failed(bytes.error().message);
   const Parts parts = split({reinterpret_cast<const char*>(bytes->data()), bytes->size()});
-  const std::string found = errors_of(path);
+  const std::string found = errors_of(std::filesystem::absolute(path).lexically_normal().string());
   if (found.empty()) return failed("it has no errors");
   const std::string wanted = split(marked(found)).expected;
   if (wanted == parts.expected) return std::nullopt;

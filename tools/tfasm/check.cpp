@@ -12,13 +12,16 @@ namespace tfvm::tool {
 
 namespace {
 
+constexpr std::size_t kShown = 20;  // errors of one program
+
 int check(const std::string& file, bool quiet) {
   Result<std::unique_ptr<VM>> vm = VM::create();
   if (!vm) return report(vm.error(), StringTable());
   const StringTable& strings = (*vm)->tables().strings;
   if (Status s = load_file(**vm, file); !s) return report(s.error(), strings);
   const std::vector<Error> errors = (*vm)->program().check();
-  for (const Error& e : errors) report(e, strings);
+  for (std::size_t k = 0; k < errors.size() && k < kShown; ++k) report(errors[k], strings);
+  if (errors.size() > kShown) fmt::print(stderr, "{}: {} more errors\n", file, errors.size() - kShown);
   if (!errors.empty()) return kFailed;
   if (!quiet) fmt::print("{}: ok\n", file);
   return kDone;

@@ -49,6 +49,8 @@ Result<TypeId> parse_type(TypeTable& types, std::string_view text) {
 
 Error about(Error e, std::string_view text) {
   constexpr std::size_t kShown = 60;
+  if (e.loc.line != 0) e.message = fmt::format("column {} of the literal: {}", e.loc.col, e.message);
+  e.loc = {};
   return std::move(e).note(
       fmt::format("in the argument {}{}", text.substr(0, kShown), text.size() > kShown ? "…" : ""));
 }
