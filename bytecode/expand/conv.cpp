@@ -22,6 +22,12 @@ ValueId add_bias(ExpandCtx& c, ValueId y) {
   return c.b.emit(Op::add, {y, reshape(c.b, c.in[2], thin)});
 }
 
+// Sums of a few of these stay within 64 bits.
+bool are_modest(Ints v) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  return std::ranges::all_of(v, [](std::int64_t n) { return n >= -kMost && n <= kMost; });
+}
+
 bool check_ranks(ExpandCtx& c, std::string_view op, std::size_t n) {
   if (dims(c, 0).size() == n + 2 && dims(c, 1).size() == n + 2) return true;
   expected(c, op, "x[N,C,…] and w with " + std::to_string(n) + " dims of space");
@@ -52,6 +58,7 @@ Values expand_conv_transpose2d(ExpandCtx& c) {
   if (!check_ranks(c, op, 2) || !list_of(c, op, Key::strides, 2, 1, strides) ||
       !list_of(c, op, Key::padding, 2, 0, padding) || !list_of(c, op, Key::output_padding, 2, 0, extra))
     return {};
+  if (!are_modest(padding) || !are_modest(extra)) return expected(c, op, "a padding that fits into memory");
   const Shape w = dims(c, 1);
   Shape low, high;
   for (std::size_t k = 0; k < 2; ++k) {
@@ -110,14 +117,15 @@ Values expand_avg_pool2d(ExpandCtx& c) {
   Shape window;
   const ValueId sum = pool(c, "avg_pool2d", "add", window);
   if (sum == kNoValue) return {};
-  return {c.b.emit(Op::div, {sum, c.b.splat_like(sum, static_cast<double>(window[0] * window[1]))})};
+  return {
+      c.b.emit(Op::div, {sum, c.b.splat_like(sum, static_cast<double>(window[0]) * static_cast<double>(window[1]))})};
 }
 
 Values expand_adaptive_avg_pool2d(ExpandCtx& c) {
   Shape output;
   if (!list_of(c, "adaptive_avg_pool2d", Key::output, 2, 1, output)) return {};
-  if (rank(c, 0) < 2 || std::ranges::any_of(output, [](std::int64_t n) { return n < 1; }))
-    return expected(c, "adaptive_avg_pool2d", "x[..,H,W] and an output of at least 1 by 1");
+  if (rank(c, 0) < 2 || std::ranges::any_of(output, [](std::int64_t n) { return n < 1 || n > 4096; }))
+    return expected(c, "adaptive_avg_pool2d", "x[..,H,W] and an output between 1 and 4096 in each dim");
   const ValueId rows = average_parts(c, c.in[0], rank(c, 0) - 2, output[0]);
   return {average_parts(c, rows, rank(c, 0) - 1, output[1])};
 }

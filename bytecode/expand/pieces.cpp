@@ -30,6 +30,8 @@ Values cut(ExpandCtx& c, std::int64_t axis, Ints sizes) {
   return out;
 }
 
+constexpr std::int64_t kMostPieces = 65536;  // results of one instruction
+
 // Pieces of `size` along a dim of n, the last one smaller where it must be.
 Shape even(std::int64_t n, std::int64_t size) {
   Shape out;
@@ -45,10 +47,10 @@ Values expand_split(ExpandCtx& c) {
   if (!axis_of(c, "split", get_int(c, Key::axis), rank(c, 0), axis)) return {};
   const std::int64_t n = dims(c, 0)[at(axis)];
   const Attr sizes = attrs(c)[attrs(c).get(c.attrs, Key::sizes)];
-  if (sizes.kind == AttrKind::Int && sizes.i > 0) return cut(c, axis, even(n, sizes.i));
+  if (sizes.kind == AttrKind::Int && sizes.i > n / kMostPieces) return cut(c, axis, even(n, sizes.i));
   for (std::int64_t s : sizes.ints) sum = s < 0 || s > n - sum ? n + 1 : sum + s;
   if (sizes.kind != AttrKind::Ints || sum != n)
-    return expected(c, "split", "sizes that add up to " + std::to_string(n) + ", or one size above 0");
+    return expected(c, "split", "sizes that add up to " + std::to_string(n) + ", or one size for at most 65536 pieces");
   return cut(c, axis, sizes.ints);
 }
 
@@ -57,7 +59,7 @@ Values expand_chunk(ExpandCtx& c) {
   std::int64_t axis = 0;
   const std::int64_t n = get_int(c, Key::n);
   if (!axis_of(c, "chunk", get_int(c, Key::axis), rank(c, 0), axis)) return {};
-  if (n < 1) return expected(c, "chunk", "n of at least 1");
+  if (n < 1 || n > kMostPieces) return expected(c, "chunk", "n between 1 and 65536");
   const std::int64_t size = dims(c, 0)[at(axis)];
   return cut(c, axis, size == 0 ? Shape(at(n), 0) : even(size, (size - 1) / n + 1));
 }

@@ -86,8 +86,14 @@ Values expand_tile(ExpandCtx& c) {
 }
 
 namespace {
-// Element j of the dim, repeats[j] times.
+// Element j of the dim, repeats[j] times; where from is a constant of the program.
 ValueId repeat_each(ExpandCtx& c, ValueId x, std::int64_t axis, Ints repeats) {
+  std::int64_t total = 0;
+  for (std::int64_t n : repeats) total += n;
+  if (total > (std::int64_t{1} << 24)) {
+    expected(c, "repeat", "counts of its elements that add up to at most 2^24");
+    return kNoValue;
+  }
   Shape places;
   for (std::size_t j = 0; j < repeats.size(); ++j)
     places.insert(places.end(), at(repeats[j]), static_cast<std::int64_t>(j));

@@ -68,7 +68,7 @@ bool check_groups(InferCtx& c, const ConvShape& x, const ConvShape& w) {
   const std::int64_t groups = c.get_int(Key::feature_groups), batches = c.get_int(Key::batch_groups);
   if (groups < 1 || batches < 1 || (groups > 1 && batches > 1))
     return c.fail("expected feature_groups and batch_groups of at least 1, one of them 1");
-  if (x.channels != w.channels * groups || x.channels % groups != 0)
+  if (x.channels % groups != 0 || x.channels / groups != w.channels)
     return infer::expect(c, "channels of x = channels of w times feature_groups " + std::to_string(groups));
   if (w.batch % groups != 0 || w.batch % batches != 0 || x.batch % batches != 0)
     return infer::expect(c, "outputs of w and batch of x that the groups divide");
