@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "jit/math/convert.h"
@@ -29,17 +30,36 @@ std::int64_t product(Dims dims, const Axes& axes) {
   return n;
 }
 
-// Offsets of all combinations of `axes` in row-major order, in elements.
-void offsets(const View& v, const Axes& axes, std::int64_t* out) {
-  out[0] = 0;
+// The stride that the combinations of `axes` in row-major order have in common.
+std::optional<std::int64_t> common_stride(const View& v, const Axes& axes) {
+  std::int64_t stride = 0, run = 0;  // of the axes behind: their stride, and that times their extents
+  bool first = true;
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::int64_t extent = v.dims[axes[k]], s = v.strides[axes[k]];
+    if (extent == 1) continue;
+    if (first)
+      stride = s;
+    else if (s != run)
+      return std::nullopt;
+    run = s * extent;
+    first = false;
+  }
+  return stride;
+}
+
+// Places of all combinations of `axes` in row-major order; a table goes into `space`.
+GemmAxis places(const View& v, const Axes& axes, std::int64_t* space) {
+  if (const auto stride = common_stride(v, axes)) return {*stride, nullptr};
+  space[0] = 0;
   std::int64_t n = 1;
   for (std::int32_t a : axes) {
     const std::int64_t extent = v.dims[a], stride = v.strides[a];
     // Each entry becomes `extent` entries; from the back, so that none is overwritten before it is read.
     for (std::int64_t i = n; i-- > 0;)
-      for (std::int64_t j = extent; j-- > 0;) out[i * extent + j] = out[i] + j * stride;
+      for (std::int64_t j = extent; j-- > 0;) space[i * extent + j] = space[i] + j * stride;
     n *= extent;
   }
+  return {0, space};
 }
 
 std::int64_t offset_at(const View& v, const Axes& axes, std::int64_t at) {
@@ -85,24 +105,21 @@ template <class T>
 void run_dot(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const DotParams*>(params);
   const View &x = call.in[0], &y = call.in[1];
-  auto* lanes_x = reinterpret_cast<std::int64_t*>(call.scratch);
-  std::int64_t* ks_x = lanes_x + p.m;
-  std::int64_t* lanes_y = ks_x + p.k;
-  std::int64_t* ks_y = lanes_y + p.n;
   if (p.lots * p.m * p.n == 0) return;
-  offsets(x, p.free[0], lanes_x);
-  offsets(y, p.free[1], lanes_y);
+  auto* space = reinterpret_cast<std::int64_t*>(call.scratch);
+  GemmSource a{nullptr, p.dtype, places(x, p.free[0], space), {}};
+  GemmSource b{nullptr, p.dtype, places(y, p.free[1], space + p.m + p.k), {}};
   if (p.k) {
-    offsets(x, p.contract[0], ks_x);
-    offsets(y, p.contract[1], ks_y);
+    a.ks = places(x, p.contract[0], space + p.m);
+    b.ks = places(y, p.contract[1], space + p.m + p.k + p.n);
   }
   std::byte* work = call.scratch + p.offsets_bytes;
   T* sums = reinterpret_cast<T*>(work + p.gemm_bytes);
   const std::int64_t size = size_of(p.dtype);
   for (std::int64_t lot = 0; lot < p.lots; ++lot) {
     std::byte* out = call.out[0].data + lot * p.m * p.n * size;
-    const GemmSource a{x.data + offset_at(x, p.batch[0], lot) * size, p.dtype, lanes_x, ks_x};
-    const GemmSource b{y.data + offset_at(y, p.batch[1], lot) * size, p.dtype, lanes_y, ks_y};
+    a.data = x.data + offset_at(x, p.batch[0], lot) * size;
+    b.data = y.data + offset_at(y, p.batch[1], lot) * size;
     T* to = p.own_sums ? sums : reinterpret_cast<T*>(out);
     gemm<T>(a, b, p.m, p.n, p.k, {to, p.n, 1}, work);
     if (p.own_sums) round_to(p.dtype, sums, p.m * p.n, out);

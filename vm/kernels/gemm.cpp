@@ -1,9 +1,7 @@
 #include "vm/kernels/gemm.h"
 
-#include <cmath>
-#include <cstring>
-
 #include "vm/kernels/gemm_pack.h"
+#include "vm/kernels/gemm_thin.h"
 #include "vm/kernels/gemm_tile.h"
 
 namespace tfvm {
@@ -17,32 +15,10 @@ constexpr std::int64_t kBlockN = 512;         // columns of B packed at a time
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
+// Whether the elements are already of the type that is computed with.
 template <class T>
-T chain(T a, T b, T c) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::fma(a, b, c);
-  else
-    return static_cast<T>(a * b + c);
-}
-
-// One element at a time; for products too small to pack.
-template <class T>
-void gemm_small(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
-                GemmTarget<T> c) {
-  with_elements<T>(a, [&](auto* x) {
-    const auto* y = reinterpret_cast<decltype(x)>(b.data);
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        T total{};
-        for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
-          T sum{};
-          for (std::int64_t p = k0; p < std::min(k, k0 + kGemmBlockK); ++p)
-            sum = chain(convert<T>(x[a.lanes[i] + a.ks[p]]), convert<T>(y[b.lanes[j] + b.ks[p]]), sum);
-          total = k0 == 0 ? sum : static_cast<T>(total + sum);
-        }
-        c.data[i * c.row + j * c.col] = total;
-      }
-  });
+bool needs_no_conversion(const GemmSource& s) {
+  return size_of(s.dtype) == static_cast<std::int64_t>(sizeof(T));
 }
 
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k <= 512 || (m < 2 && n < 8); }
@@ -89,6 +65,13 @@ void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t
     return;
   }
   if (is_small(m, n, k)) return gemm_small(a, b, m, n, k, c);
+  // A vector by a matrix whose lanes stand side by side is read where it stands.
+  if (needs_no_conversion<T>(a)) {
+    const auto* x = reinterpret_cast<const T*>(a.data);
+    const auto* y = reinterpret_cast<const T*>(b.data);
+    if (m == 1 && b.lanes.is_unit() && c.col == 1) return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data);
+    if (n == 1 && a.lanes.is_unit() && c.row == 1) return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data);
+  }
   // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed.
   if (n < kCols<T> && m > n) return gemm_packed<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
   gemm_packed(a, b, m, n, k, c, scratch);

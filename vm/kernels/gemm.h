@@ -15,12 +15,20 @@ namespace tfvm {
 
 inline constexpr std::int64_t kGemmBlockK = 256;
 
-// An operand as lanes × k, any strides: element (l, k) is data[lanes[l] + ks[k]], in elements of `dtype`.
+// Places along one side of an operand, in elements: one stride, or a table where several axes have none in common.
+struct GemmAxis {
+  std::int64_t stride = 0;
+  const std::int64_t* table = nullptr;
+  std::int64_t at(std::int64_t i) const { return table ? table[i] : i * stride; }
+  bool is_unit() const { return !table && stride == 1; }
+  GemmAxis from(std::int64_t first) const { return {stride, table ? table + first : nullptr}; }
+};
+
+// An operand as lanes × k: element (l, k) is data[lanes.at(l) + ks.at(k)], in elements of `dtype`.
 struct GemmSource {
   const std::byte* data = nullptr;
   DType dtype = DType::F32;
-  const std::int64_t* lanes = nullptr;
-  const std::int64_t* ks = nullptr;
+  GemmAxis lanes, ks;
 };
 
 // Where the product goes: element (m, n) is data[m * row + n * col].

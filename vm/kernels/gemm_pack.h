@@ -1,5 +1,5 @@
 #pragma once
-// Packing: lanes × k, gathered through offsets and converted, as panels of `width` lanes: out[k * width + lane],
+// Packing: lanes × k, gathered and converted, as panels of `width` lanes: out[k * width + lane],
 // missing lanes zero.
 
 #include <bit>
@@ -7,6 +7,7 @@
 
 #include "jit/math/convert.h"
 #include "vm/kernels/gemm.h"
+#include "vm/kernels/transpose.h"
 
 namespace tfvm::gemm_detail {
 
@@ -27,26 +28,48 @@ T convert(S v) {
     return static_cast<T>(v);
 }
 
-inline bool consecutive(const std::int64_t* offsets, std::int64_t n) {
-  for (std::int64_t i = 1; i < n; ++i)
-    if (offsets[i] != offsets[0] + i) return false;
-  return true;
+// out[k * Width + lane] of Width lanes that each stand in a run along k, eight (four of double) k at a time.
+template <std::int64_t Width>
+std::int64_t transpose_runs(const float* const* runs, std::int64_t kc, float* out) {
+  std::int64_t k = 0;
+  for (; k + 8 <= kc; k += 8)
+    for (std::int64_t l = 0; l < Width; l += 8) transpose_8x8(runs + l, k, out + k * Width + l, Width);
+  return k;
+}
+template <std::int64_t Width>
+std::int64_t transpose_runs(const double* const* runs, std::int64_t kc, double* out) {
+  std::int64_t k = 0;
+  for (; k + 4 <= kc; k += 4)
+    for (std::int64_t l = 0; l < Width; l += 4) transpose_4x4(runs + l, k, out + k * Width + l, Width);
+  return k;
 }
 
+// `valid` of Width lanes from the places of `lanes`; `ks` starts at the panel's first k.
 template <class T, class S, std::int64_t Width>
-void pack_panel(const S* data, const std::int64_t* lanes, std::int64_t valid, const std::int64_t* ks, std::int64_t kc,
-                T* out) {
+void pack_panel(const S* data, GemmAxis lanes, std::int64_t valid, GemmAxis ks, std::int64_t kc, T* out) {
   if (valid < Width) std::memset(out, 0, static_cast<std::size_t>(kc * Width) * sizeof(T));
-  if (valid == Width && consecutive(lanes, valid)) {  // lanes stand side by side
+  if (valid == Width && lanes.is_unit()) {  // lanes stand side by side
     for (std::int64_t k = 0; k < kc; ++k) {
-      const S* from = data + lanes[0] + ks[k];
+      const S* from = data + ks.at(k);
       for (std::int64_t l = 0; l < Width; ++l) out[k * Width + l] = convert<T>(from[l]);
     }
     return;
   }
+  std::int64_t done = 0;
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, S> && Width % 8 == 0) {
+    if (valid == Width && ks.is_unit()) {
+      const T* runs[Width];
+      for (std::int64_t l = 0; l < Width; ++l) runs[l] = data + lanes.at(l);
+      done = transpose_runs<Width>(runs, kc, out);
+    }
+  }
   for (std::int64_t l = 0; l < valid; ++l) {
-    const S* from = data + lanes[l];
-    for (std::int64_t k = 0; k < kc; ++k) out[k * Width + l] = convert<T>(from[ks[k]]);
+    const S* from = data + lanes.at(l);
+    if (ks.is_unit()) {
+      for (std::int64_t k = done; k < kc; ++k) out[k * Width + l] = convert<T>(from[k]);
+    } else {
+      for (std::int64_t k = done; k < kc; ++k) out[k * Width + l] = convert<T>(from[ks.at(k)]);
+    }
   }
 }
 
@@ -89,9 +112,11 @@ void with_elements(const GemmSource& s, F f) {
 template <class T, std::int64_t Width>
 void pack(const GemmSource& s, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t kc, T* out) {
   with_elements<T>(s, [&](auto* data) {
+    using S = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
+    if (!s.ks.table) data += k0 * s.ks.stride;
     for (std::int64_t l = 0; l < count; l += Width, out += kc * Width)
-      pack_panel<T, std::remove_const_t<std::remove_pointer_t<decltype(data)>>, Width>(
-          data, s.lanes + first + l, std::min(Width, count - l), s.ks + k0, kc, out);
+      pack_panel<T, S, Width>(s.lanes.table ? data : data + (first + l) * s.lanes.stride, s.lanes.from(first + l),
+                              std::min(Width, count - l), s.ks.from(k0), kc, out);
   });
 }
 

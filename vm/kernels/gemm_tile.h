@@ -54,33 +54,35 @@ template <class T>
 inline constexpr std::int64_t kCols = 2 * kLanes<T>;
 inline constexpr std::int64_t kRows = 6;  // 12 accumulators, 2 of B, 1 of A: 15 of 16 registers
 
-// a: kc × kRows, b: kc × kCols, both packed. With `add` the block's sums are added to what is in c.
-template <class T>
-void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+// a: kc × kRows, b: kc × kCols, both packed; the first Rows of a count. With `add` the block's sums are added to what
+// is in c.
+template <class T, int Rows>
+void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
   using V = Vec<T>;
   constexpr std::int64_t L = kLanes<T>;
-  typename V::Type acc[kRows][2];
+  typename V::Type acc[Rows][2];
   for (auto& row : acc) row[0] = row[1] = V::zero();
   for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += kCols<T>) {
     const auto b0 = V::load(b), b1 = V::load(b + L);
 #pragma GCC unroll 6
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
       const auto x = V::all(a[r]);
       acc[r][0] = V::madd(x, b0, acc[r][0]);
       acc[r][1] = V::madd(x, b1, acc[r][1]);
     }
   }
-  if (rows == kRows && cols == kCols<T> && c.col == 1) {
+  if (rows == Rows && cols == kCols<T> && c.col == 1) {
 #pragma GCC unroll 6
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
       T* to = c.data + r * c.row;
       V::store(to, add ? V::load(to) + acc[r][0] : acc[r][0]);
       V::store(to + L, add ? V::load(to + L) + acc[r][1] : acc[r][1]);
     }
     return;
   }
-  alignas(32) T edge[kRows][kCols<T>];
-  for (int r = 0; r < kRows; ++r) {
+  alignas(32) T edge[Rows][kCols<T>];
+#pragma GCC unroll 6
+  for (int r = 0; r < Rows; ++r) {
     V::store(edge[r], acc[r][0]);
     V::store(edge[r] + L, acc[r][1]);
   }
@@ -89,6 +91,14 @@ void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64
       T& to = c.data[r * c.row + j * c.col];
       to = add ? to + edge[r][j] : edge[r][j];
     }
+}
+
+template <class T>
+void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+  if (rows > 4) return tile_of<T, 6>(a, b, kc, rows, cols, c, add);
+  if (rows > 2) return tile_of<T, 4>(a, b, kc, rows, cols, c, add);
+  if (rows > 1) return tile_of<T, 2>(a, b, kc, rows, cols, c, add);
+  return tile_of<T, 1>(a, b, kc, rows, cols, c, add);
 }
 
 }  // namespace tfvm::gemm_detail

@@ -58,7 +58,7 @@ struct DotTest : testing::Test {
     return v;
   }
 
-  // x[2,m,k] (or its dims swapped in memory) by y[2,k,n].
+  // x[2,m,k] by y[2,k,n], both row-major or both with their dims swapped in memory.
   template <class T>
   void check(DType d, std::int64_t m, std::int64_t n, std::int64_t k, bool swapped) {
     TypeId result;
@@ -67,7 +67,8 @@ struct DotTest : testing::Test {
     const auto x = values<T>(static_cast<std::size_t>(2 * m * k)), y = values<T>(static_cast<std::size_t>(2 * k * n));
     std::vector<T> out(static_cast<std::size_t>(2 * m * n));
     const std::int64_t dx[] = {2, m, k}, dy[] = {2, k, n}, dout[] = {2, m, n};
-    const std::int64_t sx[] = {m * k, swapped ? 1 : k, swapped ? m : 1}, sy[] = {k * n, n, 1}, so[] = {m * n, n, 1};
+    const std::int64_t sx[] = {m * k, swapped ? 1 : k, swapped ? m : 1},
+                       sy[] = {k * n, swapped ? 1 : n, swapped ? k : 1}, so[] = {m * n, n, 1};
     const auto bytes = [](const std::vector<T>& v) {
       return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(v.data()));
     };
@@ -82,7 +83,7 @@ struct DotTest : testing::Test {
         for (std::int64_t j = 0; j < n; ++j) {
           for (std::int64_t p = 0; p < k; ++p) {
             a[static_cast<std::size_t>(p)] = x[static_cast<std::size_t>(l * sx[0] + i * sx[1] + p * sx[2])];
-            b[static_cast<std::size_t>(p)] = y[static_cast<std::size_t>(l * sy[0] + p * sy[1] + j)];
+            b[static_cast<std::size_t>(p)] = y[static_cast<std::size_t>(l * sy[0] + p * sy[1] + j * sy[2])];
           }
           ASSERT_EQ(out[static_cast<std::size_t>((l * m + i) * n + j)], reference(a, b))
               << m << " " << n << " " << k << " at " << i << "," << j;
@@ -92,8 +93,8 @@ struct DotTest : testing::Test {
 
 TEST_F(DotTest, EveryPathHasTheOrderOfTheLanguage) {
   for (std::int64_t m : {1, 3, 6, 13, 97})
-    for (std::int64_t n : {1, 2, 9, 16, 33})
-      for (std::int64_t k : {1, 5, 256, 300})
+    for (std::int64_t n : {1, 2, 9, 16, 33, 90})
+      for (std::int64_t k : {1, 5, 256, 300, 2600})
         for (bool swapped : {false, true}) {
           check<float>(DType::F32, m, n, k, swapped);
           check<double>(DType::F64, m, n, k, swapped);
