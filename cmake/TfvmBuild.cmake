@@ -22,7 +22,8 @@ target_compile_options(tfvm_options INTERFACE
   "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
 if(TFVM_SANITIZE)
   target_compile_options(tfvm_options INTERFACE
-    "-fsanitize=${TFVM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    "-fsanitize=${TFVM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -Wno-maybe-uninitialized)  # GCC 12 sees <regex> uninitialised under sanitizers
   target_link_options(tfvm_options INTERFACE "-fsanitize=${TFVM_SANITIZE}")
 endif()
 

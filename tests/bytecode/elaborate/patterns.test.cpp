@@ -54,7 +54,7 @@ TEST(Patterns, WrittenResultTypesAreChecked) {
       ret %y
     })";
   EXPECT_EQ(instance(kText, "wrong", "f64[2]"), "4: [@wrong] result 0: expected f64[3], got f64[2]");
-  EXPECT_EQ(instance(kText, "count", "f64[2]"), "6: [@count] gives 1 results, 2 types are written");
+  EXPECT_EQ(instance(kText, "count", "f64[2]"), "6: [@count] gives 1 result, 2 types are written");
   EXPECT_EQ(instance(kText, "class", "f64[2]"), "9: [@class] result 0: expected f[n] with f = f64, n = 2, got f16[2]");
   EXPECT_EQ(instance(kText, "inside", "f64[2]"), "12: [neg] result 0: expected f32[n] with n = 2, got f64[2]");
 }
