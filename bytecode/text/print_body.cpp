@@ -25,7 +25,7 @@ struct Callee {
 
 class BodyPrinter {
  public:
-  BodyPrinter(Tables& t, const PrintOptions& options) : t_(t), options_(options) {}
+  BodyPrinter(Tables& t, const FunctionText& options) : t_(t), options_(options) {}
 
   std::string print(std::span<const FunctionId> fs) {
     for (FunctionId f : fs) name_of(f, kNone<AttrId>);
@@ -108,6 +108,21 @@ class BodyPrinter {
       const std::int64_t most = uses[v] > 1 ? 1 : kMaxInline;
       if (n >= 1 && n <= most) inline_[v] = constant_text(t_, literal_[v]);
     }
+    hide_sources_of_splats();
+  }
+
+  // A constant that only broadcasts use which stand as literals themselves need not stand.
+  void hide_sources_of_splats() {
+    std::vector<std::uint8_t> needed(body_->num_values(), 0);
+    for (ValueId v : body_->results) needed[index(v)] = 1;
+    for (std::uint32_t i = 0; i < body_->num_instrs(); ++i) {
+      const Instr in = body_->instr(i);
+      if (in.op == Op::broadcast_to && !inline_[index(in.first_result)].empty()) continue;
+      for (ValueId v : in.operands) needed[index(v)] = 1;
+    }
+    for (std::uint32_t v = 0; v < body_->num_values(); ++v)
+      if (!needed[v] && literal_[v] != kNone<ConstId> && inline_[v].empty())
+        inline_[v] = constant_text(t_, literal_[v]);
   }
 
   // A constant; or a scalar one broadcast, which an elementwise op does by itself.
@@ -282,7 +297,7 @@ class BodyPrinter {
   }
 
   Tables& t_;
-  const PrintOptions& options_;
+  const FunctionText& options_;
   std::string out_;
   std::vector<Callee> callees_;  // in order of first use
   std::map<std::vector<std::uint32_t>, std::size_t> numbers_;
@@ -327,11 +342,11 @@ std::string constant_text(const Tables& t, ConstId id) {
   return out + '"';
 }
 
-std::string print_functions(Tables& tables, std::span<const FunctionId> fs, const PrintOptions& options) {
+std::string print_functions(Tables& tables, std::span<const FunctionId> fs, const FunctionText& options) {
   return BodyPrinter(tables, options).print(fs);
 }
 
-std::string print_function(Tables& tables, FunctionId f, const PrintOptions& options) {
+std::string print_function(Tables& tables, FunctionId f, const FunctionText& options) {
   return print_functions(tables, {&f, 1}, options);
 }
 

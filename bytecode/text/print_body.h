@@ -8,7 +8,7 @@
 
 namespace tfvm {
 
-struct PrintOptions {
+struct FunctionText {
   bool types = true;      // `: f32[3]` behind each instruction that has results
   bool defaults = false;  // attributes that have the row's default, too
   bool lines = false;     // `// file:line` behind each instruction, where known
@@ -21,9 +21,9 @@ struct PrintOptions {
 // Names come from the debug information and are made unique; constants stand where they are used if they read back with
 // their dtype, else in `clone … : type`. Functions are named by the passes that made them; own rules of a callee stand
 // at its head, as {custom_jvp=@rule}. `tables` only grows (defaults of attributes).
-std::string print_function(Tables& tables, FunctionId f, const PrintOptions& options = {});
+std::string print_function(Tables& tables, FunctionId f, const FunctionText& options = {});
 // Several functions, each once, with what they call.
-std::string print_functions(Tables& tables, std::span<const FunctionId> fs, const PrintOptions& options = {});
+std::string print_functions(Tables& tables, std::span<const FunctionId> fs, const FunctionText& options = {});
 
 // A constant as a literal: nested lists; hex"…" beyond 256 elements.
 std::string constant_text(const Tables& tables, ConstId c);

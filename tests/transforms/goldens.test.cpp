@@ -15,7 +15,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bytecode/text/print_function.h"
+#include "bytecode/text/print_body.h"
 #include "bytecode/verify.h"
 #include "tests/transforms/program.h"
 #include "transforms/jvp/jvp.h"
@@ -70,7 +70,7 @@ std::string run(std::string_view source, std::string_view make) {
     if (!f) return error_text(f.error());
     if (Status s = verify(p.t, *f); !s) return error_text(s.error());
   }
-  return print_function(p.t, *f);
+  return print_function(p.t, *f, {.types = false});
 }
 
 std::string read(const fs::path& path) {

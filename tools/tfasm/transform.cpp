@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bytecode/text/print_function.h"
+#include "bytecode/text/print_body.h"
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"

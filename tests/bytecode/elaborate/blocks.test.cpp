@@ -18,17 +18,17 @@ TEST(Blocks, IfPassesWhatEitherBranchUses) {
     })",
                      "f", "bool f64 f64"),
             R"(
-func @f(%p: bool, %x: f64, %y: f64) {
+func @f(%p: bool, %x: f64, %y: f64) -> f64 {
   %r = cond %p, @f.then, @f.else (%y, %x)
   ret %r
 }
 
-func @f.then(%y: f64, %x: f64) {
+func @f.then(%y: f64, %x: f64) -> f64 {
   %a = sin %y
   ret %a
 }
 
-func @f.else(%y: f64, %x: f64) {
+func @f.else(%y: f64, %x: f64) -> f64 {
   %b = mul %x, %y
   ret %b
 }
@@ -68,17 +68,18 @@ TEST(Blocks, WhileHasConstantsOfItsOwnForConditionAndBody) {
     })",
                      "f", "f64 i64"),
             R"(
-func @f(%x: f64, %n: i64) {
-  %i, %v = while @f.cond, @f.body (%n, %x, 0, %x) {cond_consts=1, body_consts=1}
+func @f(%x: f64, %n: i64) -> f64 {
+  %2 = clone 0 : i64
+  %i, %v = while @f.cond, @f.body (%n, %x, %2, %x) {cond_consts=1, body_consts=1}
   ret %v
 }
 
-func @f.cond(%n: i64, %i: i64, %v: f64) {
+func @f.cond(%n: i64, %i: i64, %v: f64) -> bool {
   %k = lt %i, %n
   ret %k
 }
 
-func @f.body(%x: f64, %i: i64, %v: f64) {
+func @f.body(%x: f64, %i: i64, %v: f64) -> (i64, f64) {
   %w = mul %v, %x
   %j = add %i, 1
   ret %j, %w
@@ -104,25 +105,25 @@ TEST(Blocks, ScanCountsItsStepsWhereTheyAreUsed) {
     })",
                      "f", "f32[5,2] f32"),
             R"(
-func @f(%xs: f32[5,2], %w: f32) {
-  %0 = iota {shape=[5]}
-  %c, %ys, %is = scan @f.body (%w, %w, %xs, %0) {consts=1, carry=1, length=5, reverse=true}
+func @f(%xs: f32[5,2], %w: f32) -> (f32, f32[5], i64[5]) {
+  %2 = iota {shape=[5]}
+  %c, %ys, %is = scan @f.body (%w, %w, %xs, %2) {consts=1, carry=1, length=5, reverse=true}
   ret %c, %ys, %is
 }
 
-func @f.body(%w: f32, %c: f32, %x: f32[2], %scan.i: i64) {
+func @f.body(%w: f32, %c: f32, %x: f32[2], %scan.i: i64) -> (f32, f32, i64) {
   %s = reduce_sum %x {axes=[0]}
   %p = eq %scan.i, 0
   %c2 = cond %p, @f.body.then, @f.body.else (%w, %s, %c)
   ret %c2, %s, %scan.i
 }
 
-func @f.body.then(%w: f32, %s: f32, %c: f32) {
+func @f.body.then(%w: f32, %s: f32, %c: f32) -> f32 {
   %q = mul %w, %s
   ret %q
 }
 
-func @f.body.else(%w: f32, %s: f32, %c: f32) {
+func @f.body.else(%w: f32, %s: f32, %c: f32) -> f32 {
   ret %c
 }
 )");
@@ -145,7 +146,7 @@ TEST(Blocks, AConstantConditionTakesOneBranchInPlace) {
       ret %r
     })";
   EXPECT_EQ(instance(kText, "loss", "f32[4]"), R"(
-func @loss(%x: f32[4]) {
+func @loss(%x: f32[4]) -> f32 {
   %s = reduce_sum %x {axes=[0]}
   ret %s
 }
@@ -209,12 +210,16 @@ TEST(Blocks, FormsThatNameTheirFunctions) {
     })",
                                     "f", "bool i64 f64[3]");
   EXPECT_TRUE(text.starts_with(R"(
-func @f(%p: bool, %i: i64, %xs: f64[3]) {
-  %r = cond %p, @a, @b (%xs, 1.0)
-  %s = switch %i, [@b, @a, @b] (%xs, 2.0)
-  %c, %ys = scan @body (0.5, 1.0, %s) {consts=1, carry=1, length=3}
-  %v = while @below, @twice (100.0, %c) {cond_consts=1}
-  %w = call @twice(%v) {policy="nothing_saveable"}
+func @f(%p: bool, %i: i64, %xs: f64[3]) -> (f64[3], f64) {
+  %3 = clone 1.0 : f64
+  %r = cond %p, @a, @b (%xs, %3)
+  %5 = clone 2.0 : f64
+  %s = switch %i, [@b, @a, @b] (%xs, %5)
+  %7 = clone 0.5 : f64
+  %c, %ys = scan @body (%7, %3, %s) {consts=1, carry=1, length=3}
+  %10 = clone 100.0 : f64
+  %v = while @below, @twice (%10, %c) {cond_consts=1}
+  %w = checkpoint @twice (%v) {policy="nothing_saveable"}
   ret %r, %w
 }
 )")) << text;

@@ -17,19 +17,19 @@ TEST(Calls, InstancesAreMadeOncePerTypes) {
     })",
                      "f", "f32[2] i8"),
             R"(
-func @f(%x: f32[2], %y: i8) {
+func @f(%x: f32[2], %y: i8) -> (f32[2], i8) {
   %a = call @sq(%x)
   %b = call @sq(%a)
   %c = call @sq.1(%y)
   ret %b, %c
 }
 
-func @sq(%x: f32[2]) {
+func @sq(%x: f32[2]) -> f32[2] {
   %y = mul %x, %x
   ret %y
 }
 
-func @sq.1(%x: i8) {
+func @sq.1(%x: i8) -> i8 {
   %y = mul %x, %x
   ret %y
 }
@@ -64,27 +64,25 @@ TEST(Calls, CoreOpsOfTheStdlibAreCalls) {
     }
     func @helper(%x: f[..]) { ret %x })");
   EXPECT_EQ(p.function("f", "f64[2]"), R"(
-func @f(%x: f64[2]) {
+func @f(%x: f64[2]) -> (f64[2], f64[2]) {
   %y = call @double(%x)
   %z = call @double.1(%x)
   ret %y, %z
 }
 
-func @double(%x: f64[2]) {
-  %0 = broadcast_to 3.0 {shape=[2]}
-  %y = mul %x, %0
+func @double(%x: f64[2]) -> f64[2] {
+  %y = mul %x, 3.0
   %z = call @helper(%y)
   ret %z
 }
 
-func @double.1(%x: f64[2]) {
-  %0 = broadcast_to 2.0 {shape=[2]}
-  %y = mul %x, %0
+func @double.1(%x: f64[2]) -> f64[2] {
+  %y = mul %x, 2.0
   %z = call @helper(%y)
   ret %z
 }
 
-func @helper(%x: f64[2]) {
+func @helper(%x: f64[2]) -> f64[2] {
   ret %x
 }
 )");
@@ -123,13 +121,13 @@ TEST(Calls, OwnRulesRideOnTheCall) {
                      "g", "f64")
                 .substr(0, 140),
             R"(
-func @g(%x: f64) {
-  %a = call @f(%x, 2) {fwd=@fwd, bwd=@bwd}
-  %b = call @e(%a) {derivative=@rule}
+func @g(%x: f64) -> f64 {
+  %a = call @f(%x, 2)
+  %b = call @e(%a)
   ret %b
 }
 
-func @f(%x: f64, %n: i64) {)");
+func @f(%x: f64, %n: i64) -> f64 {custom_vjp=[@fwd, @bwd]} {)");
 }
 
 TEST(Calls, ARuleThatCannotBeMadeFailsOnlyWhereItIsUsed) {

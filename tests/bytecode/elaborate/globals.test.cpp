@@ -29,15 +29,15 @@ constexpr std::string_view kText = R"(
 TEST(Globals, AreLiftedThroughBlocksAndCalls) {
   Loaded p(kText);
   EXPECT_EQ(p.function("g", "f64[2] f64 f64[2]"), R"(
-func @f(%w: f64[2], %s: f64, %x: f64[2]) {
+func @f(%w: f64[2], %s: f64, %x: f64[2]) -> f64[2] {
   %y = mul %x, %w
   %z = scan @f.body (%w, %s, %y) {consts=2, carry=1, length=3}
   ret %z
 }
 
-func @f.body(%w: f64[2], %s: f64, %c: f64[2]) {
-  %0 = broadcast_to %s {shape=[2]}
-  %d = mul %c, %0
+func @f.body(%w: f64[2], %s: f64, %c: f64[2]) -> f64[2] {
+  %3 = broadcast_to %s {shape=[2]}
+  %d = mul %c, %3
   ret %d
 }
 )");
@@ -91,12 +91,14 @@ TEST(Globals, OfAFunctionWithOwnRulesHaveNoDerivative) {
     func @g = functional_call(@f))")
                                .function("g", "f64 f64");
   EXPECT_TRUE(text.starts_with(R"(
-func @f(%w: f64, %x: f64) {
-  %0 = call @f.1(%w, %x) {fwd=@fwd, bwd=@bwd}
-  ret %0
+func @f(%w: f64, %x: f64) -> f64 {
+  %2 = call @f.1(%w, %x)
+  ret %2
 }
+
+func @f.1(%w: f64, %x: f64) -> f64 {custom_vjp=[@fwd, @bwd]} {
 )")) << text;
-  EXPECT_NE(text.find("ret 0.0, "), std::string::npos) << text;
+  EXPECT_NE(text.find("%2 = clone 0.0 : f64\n  %3 = call @bwd.1(%0, %1)\n  ret %2, %3"), std::string::npos) << text;
 }
 
 }  // namespace tfvm::test

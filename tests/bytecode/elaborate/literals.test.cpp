@@ -102,7 +102,7 @@ TEST(Literals, MayBeComputed) {
       ret %y
     })";
   EXPECT_EQ(instance(kText, "mean", "f64[2,3]"), R"(
-func @mean(%x: f64[2,3]) {
+func @mean(%x: f64[2,3]) -> f64 {
   %s = reduce_sum %x {axes=[0, 1]}
   %d = div %s, 6.0
   %e = add %d, 0.5

@@ -8,7 +8,7 @@
 
 #include "bytecode/elaborate/program.h"
 #include "bytecode/text/parse.h"
-#include "bytecode/text/print_function.h"
+#include "bytecode/text/print_body.h"
 #include "tests/bytecode/harness.h"
 
 namespace tfvm::test {
@@ -36,7 +36,7 @@ struct Loaded {
     Result<Callee*> f = program.function(name);
     if (!f) return describe(f.error());
     Result<FunctionId> made = (*f)->instantiate(types(*tables, args));
-    return made ? "\n" + print_function(*tables, *made) : describe(made.error());
+    return made ? "\n" + print_function(*tables, *made, {.types = false}) : describe(made.error());
   }
 
   // What the statements of the only test give: types of their results, or the error. Expectations give their operands.

@@ -82,13 +82,13 @@ TEST(Patterns, AttributesAreComputedFromDims) {
       ret %r
     })";
   EXPECT_EQ(instance(kText, "pairs", "f64[2,4]"), R"(
-func @pairs(%x: f64[2,4]) {
+func @pairs(%x: f64[2,4]) -> f64[4,2] {
   %r = reshape %x {shape=[4, 2]}
   ret %r
 }
 )");
   EXPECT_EQ(instance(kText, "rest", "f32[4,5,1]"), R"(
-func @rest(%x: f32[4,5,1]) {
+func @rest(%x: f32[4,5,1]) -> f32[1,4,5,1] {
   %r = reshape %x {shape=[1, 4, 5, 1]}
   ret %r
 }
@@ -128,18 +128,18 @@ TEST(Patterns, AttributeParameters) {
       ret %r
     })";
   EXPECT_EQ(instance(kText, "use", "f32[2,3]"), R"(
-func @use(%x: f32[2,3]) {
+func @use(%x: f32[2,3]) -> (f32[2], f32[3], f32[2]) {
   %a = call @sum(%x)
   %b = call @sum.1(%x)
   ret %a, %b, %a
 }
 
-func @sum(%x: f32[2,3]) {
+func @sum(%x: f32[2,3]) -> f32[2] {
   %r = reduce_sum %x {axes=[1]}
   ret %r
 }
 
-func @sum.1(%x: f32[2,3]) {
+func @sum.1(%x: f32[2,3]) -> f32[3] {
   %r = reduce_sum %x {axes=[0]}
   ret %r
 }

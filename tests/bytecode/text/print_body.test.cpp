@@ -18,7 +18,7 @@ struct PrintBody : testing::Test {
   StrId str(std::string_view s) { return t.strings.intern(s); }
 
   // Prints, and checks that what was printed is canonical text of a module.
-  std::string print(FunctionId f, const PrintOptions& options = {}) {
+  std::string print(FunctionId f, const FunctionText& options = {}) {
     const std::string text = print_function(t, f, options);
     const auto m = parse_module(t.strings, text, "printed");
     EXPECT_TRUE(m) << render_error(m.error(), text, t.strings);
