@@ -15,8 +15,8 @@ struct Closeness {
 
 // |a - b| <= atol + rtol |b| for each element; infinities must be equal. dtype and shape must agree.
 std::string compare_close(const Tensor& a, const Tensor& b, const Closeness& c);
-// Equal values, where NaN equals NaN and -0 equals 0; equal bits where `bitwise`, but a plain `nan` in b stands for every
-// NaN: IEEE 754 leaves its bits open.
+// Equal values, where NaN equals NaN and -0 equals 0; equal bits where `bitwise`, but a plain `nan` in b stands for
+// every NaN: IEEE 754 leaves its bits open.
 std::string compare_equal(const Tensor& a, const Tensor& b, bool bitwise);
 std::string compare_shape(const Tensor& a, Dims shape);
 
