@@ -1,5 +1,5 @@
 // Block ops: arithmetic of integers and floats, rounding to integers.
-#include "jit/region/scalar_ops.h"
+#include "jit/region/scalar_floats.h"
 
 namespace tfvm::region {
 
