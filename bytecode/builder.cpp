@@ -92,7 +92,7 @@ bool Builder::check_operands(Op op) {
   }
   if (n < least || (!many && n > row.operands.size())) {
     fail(Code::Type,
-         describe(op, operands_) + ": expected " + (many ? "at least " : "") + std::to_string(least) + " operands");
+         describe(op, operands_) + ": expected " + (many ? "at least " : "") + std::to_string(least) + (least == 1 ? " operand" : " operands"));
     return false;
   }
   std::vector<OperandSpec> const* specs = &row.operands;

@@ -117,7 +117,13 @@ Result<Tensor> VM::initial_value(const Initial& initial, const FileLoader& files
     Result<Function> f = prepare_locked(*step);
     if (!f) return std::move(f).error();
     std::vector<Tensor> in;
-    for (std::int64_t g : f->globals) in.push_back(globals_[static_cast<std::size_t>(g)]);
+    for (std::int64_t g : f->globals) {
+      const auto at = static_cast<std::size_t>(g);
+      if (at >= globals_.size())
+        return Error(Code::Name, fmt::format("@{} has no value yet: initialisers run in order of declaration",
+                                             tables_.strings[program_.module().globals[at].name]));
+      in.push_back(globals_[at]);
+    }
     auto out = context.call(*f->plan, in);
     return out ? Result<Tensor>(out->front()) : located(std::move(out).error(), context.failed_at());
   }

@@ -115,8 +115,9 @@ bool Elaborator::define(const Stmt& s, const Values& results) {
                                 (results.size() == 1 ? " result, " : " results, ") + std::to_string(s.results.count) +
                                 (s.results.count == 1 ? " is named" : " are named"));
   if (s.has_types && s.types.count != results.size())
-    return fail(Code::Type, what(s) + " gives " + std::to_string(results.size()) + " results, " +
-                                std::to_string(s.types.count) + " types are written");
+    return fail(Code::Type, what(s) + " gives " + std::to_string(results.size()) +
+                                (results.size() == 1 ? " result, " : " results, ") + std::to_string(s.types.count) +
+                                (s.types.count == 1 ? " type is written" : " types are written"));
   for (std::uint32_t k = 0; s.has_types && k < s.types.count; ++k) {
     const TypeId type = b().type(results[k]);
     if (const auto expected = match(t_, m_, m_.types[s.types.begin + k], type, bind_))

@@ -22,6 +22,7 @@ std::vector<FunctionId> Callee::instances() const {
 Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
   std::vector<TypeId> key(args.begin(), args.end());
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
+  if (const auto it = failed_.find(key); it != failed_.end()) return it->second;
   Program::Visit visit(p_, nullptr, {});
   if (!visit.status()) return visit.status().error();
   Result<std::size_t> n = arity(args);
@@ -30,7 +31,11 @@ Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
     return Error{Code::Type, text() + " takes " + std::to_string(*n) + (*n == 1 ? " argument" : " arguments") +
                                  ", got " + std::to_string(args.size())};
   Result<FunctionId> f = make(args);
-  if (!f) return f;
+  if (!f) {
+    const bool of_the_caller = f.error().code == Code::Limit || f.error().message.starts_with("cycle of calls");
+    if (!of_the_caller) failed_.emplace(std::move(key), f.error());
+    return f;
+  }
   // What is made bottom up must not nest deeper either: passes walk down the calls.
   if (Status s = p_.check_depth(*f); !s) return s.error();
   made_.emplace(std::move(key), *f);

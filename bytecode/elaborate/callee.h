@@ -38,6 +38,7 @@ class Callee : public CalleeRef {
 
  private:
   std::unordered_map<std::vector<TypeId>, FunctionId, TypesHash> made_;
+  std::unordered_map<std::vector<TypeId>, Error, TypesHash> failed_;  // where it can't be made, whoever asks
 };
 
 // @f, @f<axis=0>, or a function of the stdlib.

@@ -202,25 +202,6 @@ Result<Initial> Program::initial(std::uint32_t at) {
   return out;
 }
 
-std::vector<Error> Program::check() {
-  std::vector<Error> errors;
-  const Source& user = source(Space::User);
-  for (const Template& f : user.module.funcs) {
-    std::vector<TypeId> args;
-    for (const Param& p : f.params)
-      if (const auto type = p.typed ? concrete_type(t_, user.module, p.type) : std::nullopt) args.push_back(*type);
-    const bool open = std::ranges::any_of(f.attr_params, [](const AttrParam& a) { return a.default_node == kNoIndex; });
-    if (open || args.size() != f.params.size()) continue;
-    Result<TemplateCallee*> callee = instance_of(user, f, t_.attrs.empty());
-    Result<FunctionId> made = callee ? (*callee)->instantiate(args) : Result<FunctionId>(callee.error());
-    if (made) continue;
-    if (made.error().loc.line == 0) made.error().loc = f.loc;
-    const auto same = [&](const Error& e) { return e.loc == made.error().loc && e.message == made.error().message; };
-    if (std::ranges::none_of(errors, same)) errors.push_back(made.error());
-  }
-  return errors;
-}
-
 bool Program::has(std::string_view name) const {
   const StrId id = t_.strings.find(name);
   return id != kNone<StrId> && source(Space::Derivatives).module.find(id) != nullptr;

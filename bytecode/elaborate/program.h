@@ -79,8 +79,8 @@ class Program final : public DerivativeRules {
   Result<Step> step(const Test& test, const Stmt& stmt, const LocalTypes& types);
   Result<Expectation> expectation(const Test& test, const Stmt& stmt, const LocalTypes& types);
 
-  // Makes every function of the user's module whose parameter types are concrete; the errors, in order of the text, one
-  // that several functions meet only once.
+  // Makes every function of the user's module whose parameter types are concrete, then resolves its derived functions;
+  // each mistake once, in order of the text. A limit that is reached is the last of them.
   std::vector<Error> check();
 
   // DerivativeRules: functions of the namespace Derivatives.
@@ -117,6 +117,7 @@ class Program final : public DerivativeRules {
                                  std::vector<GlobalUse>& bound);
   const TransformRow* find_transform(std::string_view name, std::string& message) const;
   std::uint32_t depth_of(FunctionId f);
+  Result<bool> check_function(const Template& f);  // false: not all types are concrete
   Result<Step> finish(FunctionId f, std::vector<Local> inputs, std::vector<StrId> names);
 
   Tables& t_;

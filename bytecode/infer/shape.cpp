@@ -108,8 +108,8 @@ bool infer_concat(InferCtx& c) {
     const Dims d = c.dims(k);
     bool good = infer::ssize(d) == rank;
     for (std::size_t j = 0; good && j < d.size(); ++j) good = j == axis || d[j] == out[j];
-    if (!good || !infer::add(out[axis], d[axis], out[axis]))
-      return infer::expect(c, "shapes equal in all dims but axis " + std::to_string(axis));
+    if (!good) return infer::expect(c, "shapes equal in all dims but axis " + std::to_string(axis));
+    if (!infer::add(out[axis], d[axis], out[axis])) return infer::expect(c, "a result that fits into memory");
   }
   return c.push(c.dtype(0), out);
 }

@@ -10,6 +10,8 @@ bool InferCtx::fail(std::string message) {
 }
 
 bool InferCtx::push(DType d, Dims dims) {
+  if (std::ranges::any_of(dims, [](std::int64_t size) { return size < 0; }))
+    return fail("expected sizes of at least 0, got " + type_text(d, dims));
   const auto n = checked_elements(dims);
   if (!n || *n > (std::int64_t{1} << 62) / size_of(d))
     return fail("expected a result that fits into memory, got " + type_text(d, dims));

@@ -42,6 +42,14 @@ void append_caret(std::string& out, std::string_view line, std::size_t col) {
   out += "^\n";
 }
 
+// As it may stand on a terminal: names of a binary and paths hold any bytes.
+std::string shown(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7f) c = '?';
+  return out;
+}
+
 // A deep stack is cut in the middle.
 void append_notes(std::string& out, std::span<const std::string> notes) {
   constexpr std::size_t kFirst = 8, kLast = 4;
@@ -51,7 +59,7 @@ void append_notes(std::string& out, std::span<const std::string> notes) {
       out += "note: … " + std::to_string(cut) + " more\n";
       k += cut;
     }
-    out += "note: " + notes[k] + '\n';
+    out += "note: " + shown(notes[k]) + '\n';
   }
 }
 
@@ -69,7 +77,7 @@ std::string render_error(const Error& error, std::string_view source, const Stri
     if (loc.file != kNone<StrId>) out.append(strings[loc.file]) += ':';
     out += std::to_string(loc.line) + ':' + std::to_string(loc.col) + ": ";
   }
-  out += "error: " + error.message + '\n';
+  out += "error: " + shown(error.message) + '\n';
   if (loc.line != 0 && !source.empty())
     if (const std::string_view line = line_of(source, loc.line); loc.col != 0 && !line.empty() && is_printable(line))
       append_caret(out, line, loc.col - 1);

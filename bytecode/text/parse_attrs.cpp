@@ -169,9 +169,11 @@ CalleeExpr Parser::callee_expr() {
   if (at(Tok::Global)) {
     c.name = take(1);
     if (at(Tok::Less)) {
+      if (!enter()) return c;
       open(Tok::Less, "<");
       c.attrs = entries(Tok::Greater);
       close(Tok::Greater, "',' or '>'");
+      leave();
     }
     return c;
   }

@@ -8,7 +8,7 @@ namespace tfvm {
 namespace {
 
 std::string plural(std::size_t n, std::string_view what) {
-  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
+  return std::to_string(n) + " " + (n == 1 || what != "entry" ? std::string(what) : "entrie") + (n == 1 ? "" : "s");
 }
 
 Error bad_dim(const Tables& t, std::string_view what, std::size_t k, std::int64_t dim, TypeId type) {
@@ -48,6 +48,8 @@ Result<std::vector<TypeId>> lane_types(TransformEnv& env, std::span<const TypeId
   if (params.in_dims.size() != args.size())
     return Error{Code::Type, "[vmap] in_dims has " + plural(params.in_dims.size(), "entry") + " for " +
                                  plural(args.size(), "argument")};
+  if (params.axis_size && *params.axis_size < 0)
+    return Error{Code::Type, "[vmap] axis_size must be at least 0, got " + std::to_string(*params.axis_size)};
   std::vector<TypeId> lanes;
   std::optional<std::int64_t> found = params.axis_size;
   for (std::size_t k = 0; k < args.size(); ++k) {

@@ -25,6 +25,7 @@ Error io_error(std::string_view doing, const std::string& path) {
 }  // namespace
 
 Result<std::vector<std::byte>> read_file(const std::string& path) {
+  if (path.find('\0') != path.npos) return Error(Code::Io, "can't read a file whose name has a zero byte");
   const File f(std::fopen(path.c_str(), "rb"));
   if (!f) return io_error("read", path);
   struct stat info {};

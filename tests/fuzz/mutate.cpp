@@ -1,0 +1,158 @@
+#include "tests/fuzz/mutate.h"
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+
+namespace tfvm::test {
+
+namespace {
+
+struct Piece {
+  std::size_t begin, size;
+};
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '%' || c == '@';
+}
+
+// Words, and single signs.
+std::vector<Piece> tokens(std::string_view s) {
+  std::vector<Piece> out;
+  for (std::size_t k = 0; k < s.size();) {
+    const std::size_t begin = k;
+    while (k < s.size() && is_word(s[k])) ++k;
+    if (k == begin) ++k;
+    if (s[begin] != ' ') out.push_back({begin, k - begin});
+  }
+  return out;
+}
+
+std::vector<Piece> numbers(std::string_view s) {
+  std::vector<Piece> out;
+  for (const Piece& p : tokens(s))
+    if (std::isdigit(static_cast<unsigned char>(s[p.begin]))) out.push_back(p);
+  return out;
+}
+
+std::vector<Piece> lines(std::string_view s) {
+  std::vector<Piece> out;
+  for (std::size_t begin = 0; begin < s.size();) {
+    const std::size_t end = std::min(s.find('\n', begin), s.size() - 1) + 1;
+    out.push_back({begin, end - begin});
+    begin = end;
+  }
+  return out;
+}
+
+std::string text(std::string_view s, const Piece& p) { return std::string(s.substr(p.begin, p.size)); }
+
+constexpr std::string_view kNumbers[] = {"0",
+                                         "1",
+                                         "2",
+                                         "7",
+                                         "-1",
+                                         "64",
+                                         "257",
+                                         "0.5",
+                                         "-0.0",
+                                         "inf",
+                                         "nan",
+                                         "1e39",
+                                         "1e-320",
+                                         "true",
+                                         "none",
+                                         "2147483648",
+                                         "4611686018427387904",
+                                         "9223372036854775807",
+                                         "18446744073709551616",
+                                         "bits(0x7ff)"};
+
+}  // namespace
+
+Mutator::Mutator(std::vector<std::string> texts, std::uint64_t seed) : texts_(std::move(texts)), random_(seed) {}
+
+void Mutator::byte(std::string& s) {
+  const std::size_t at = below(s.size());
+  switch (below(4)) {
+    case 0:
+      s[at] = static_cast<char>(s[at] ^ (1 << below(8)));
+      break;
+    case 1:
+      s.erase(at, 1 + below(4));
+      break;
+    case 2:
+      s.insert(at, 1, static_cast<char>(32 + below(95)));
+      break;
+    default:
+      s.resize(at);
+  }
+}
+
+void Mutator::token(std::string& s) {
+  const std::vector<Piece> here = tokens(s);
+  if (here.empty()) return;
+  const Piece at = here[below(here.size())];
+  const std::string& other = below(2) ? s : any_text();
+  const std::vector<Piece> there = tokens(other);
+  const std::string what = there.empty() ? "" : text(other, there[below(there.size())]);
+  switch (below(3)) {
+    case 0:
+      s.erase(at.begin, at.size);
+      break;
+    case 1:
+      s.insert(at.begin, what + " ");
+      break;
+    default:
+      s.replace(at.begin, at.size, what);
+  }
+}
+
+void Mutator::number(std::string& s) {
+  const std::vector<Piece> here = numbers(s);
+  if (here.empty()) return;
+  const Piece at = here[below(here.size())];
+  const std::string other = text(s, here[below(here.size())]);
+  s.replace(at.begin, at.size, below(2) ? other : std::string(kNumbers[below(std::size(kNumbers))]));
+}
+
+void Mutator::line(std::string& s) {
+  const std::vector<Piece> here = lines(s);
+  if (here.empty()) return;
+  const Piece at = here[below(here.size())];
+  const std::string& other = below(3) ? s : any_text();
+  const std::vector<Piece> there = lines(other);
+  const std::string what = there.empty() ? "" : text(other, there[below(there.size())]);
+  switch (below(3)) {
+    case 0:
+      s.erase(at.begin, at.size);
+      break;
+    case 1:
+      s.insert(at.begin, what);
+      break;
+    default:
+      s.replace(at.begin, at.size, what);
+  }
+}
+
+std::string Mutator::next() {
+  std::string s = any_text();
+  for (std::size_t n = 1 + below(4); n > 0 && !s.empty(); --n) switch (below(8)) {
+      case 0:
+        byte(s);
+        break;
+      case 1:
+      case 2:
+        line(s);
+        break;
+      case 3:
+      case 4:
+        number(s);
+        break;
+      default:
+        token(s);
+    }
+  return s;
+}
+
+}  // namespace tfvm::test
