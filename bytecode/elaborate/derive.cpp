@@ -158,16 +158,14 @@ Result<Callee*> Program::callee(const Module& pools, std::uint32_t at) {
 // `m` holds the text of the callee, the source the items that it names.
 Result<Callee*> Program::callee(const Source& source, const Module& m, std::uint32_t at, AttrScope& scope) {
   const CalleeExpr& e = m.callees[at];
-  const Item* item = e.is_transform() ? nullptr : source.module.find(e.name);
-  // Names of derived functions, and transforms of one another, nest on the stack as calls do.
-  std::optional<Visit> deeper;
-  if (!item || item->kind == ItemKind::Derived)
-    if (!deeper.emplace(*this, nullptr, std::string()).status()) return deeper->status().error();
-  if (e.is_transform()) {
+  if (e.is_transform()) {  // they nest on the stack as calls do, through the names of derived functions too
+    Visit deeper(*this, nullptr, {});
+    if (!deeper.status()) return deeper.status().error();
     Result<Callee*> inner = callee(source, m, e.inner, scope);
     if (!inner) return inner;
     return transform(source, m, e, **inner, scope);
   }
+  const Item* item = source.module.find(e.name);
   const std::string name = "@" + std::string(t_.strings[e.name]);
   if (!item) return Error{Code::Name, name + " is not defined"};
   if (item->kind == ItemKind::Derived) {

@@ -74,7 +74,7 @@ std::string render_error(const Error& error, std::string_view source, const Stri
   std::string out;
   const Loc& loc = error.loc;
   if (loc.line != 0) {
-    if (loc.file != kNone<StrId>) out.append(strings[loc.file]) += ':';
+    if (loc.file != kNone<StrId>) (out += shown(strings[loc.file])) += ':';
     out += std::to_string(loc.line) + ':' + std::to_string(loc.col) + ": ";
   }
   out += "error: " + shown(error.message) + '\n';

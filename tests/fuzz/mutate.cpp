@@ -137,7 +137,7 @@ void Mutator::line(std::string& s) {
 
 std::string Mutator::next() {
   std::string s = any_text();
-  for (std::size_t n = 1 + below(4); n > 0 && !s.empty(); --n) switch (below(8)) {
+  for (std::size_t n = 1 + below(2) * below(4); n > 0 && !s.empty(); --n) switch (below(8)) {
       case 0:
         byte(s);
         break;

@@ -11,7 +11,7 @@ namespace tfvm::test {
 class Mutator {
  public:
   Mutator(std::vector<std::string> texts, std::uint64_t seed);
-  // One of the texts, changed in one to four places.
+  // One of the texts, changed in one to four places, mostly one.
   std::string next();
 
  private:
