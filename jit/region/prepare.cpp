@@ -48,6 +48,7 @@ class Preparer {
 
   Status run() {
     plan_loops(nest_, code_);
+    find_raw();
     for (const NestNode& n : nest_.nodes)
       if (Status s = node(n); !s) return s;
     if (nest_.reductions.size() > kMaxReductions) return Error{Code::Limit, "a loop nest has at most 16 reductions"};
@@ -62,6 +63,7 @@ class Preparer {
   }
 
  private:
+  void find_raw();
   Status node(const NestNode& n);
   Status op_node(const NestNode& n, NodeCode& c);
   Status cast_node(DType from, DType to, NodeCode& c);
@@ -78,13 +80,30 @@ class Preparer {
     return code_.mode == NestMode::Scalar ? 1 : std::max<std::int64_t>(1, code_.chunk * code_.inside);
   }
 
+  // The dtype of a node's values as they are held.
+  DType held_as(std::uint32_t node) const { return raw_[node] ? DType::U16 : held(nest_.nodes[node].dtype); }
+
   const Nest& nest_;
   NestCode& code_;
+  std::vector<std::uint8_t> raw_;  // per node: a 16-bit float held as its bits
 };
+
+// A load or constant that is only stored and bitcast keeps its bits, NaN and all, and is not converted.
+void Preparer::find_raw() {
+  raw_.assign(nest_.nodes.size(), 0);
+  for (std::uint32_t i = 0; i < nest_.nodes.size(); ++i) {
+    const NestNode& n = nest_.nodes[i];
+    raw_[i] = is_half(n.dtype) && (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Constant);
+    if (n.kind != NestNodeKind::Op || n.op == Op::bitcast) continue;
+    for (std::uint32_t in : n.in)
+      if (in != kNoNode) raw_[in] = 0;
+  }
+  for (const Reduction& r : nest_.reductions) raw_[r.node] = 0;
+}
 
 Status Preparer::node(const NestNode& n) {
   NodeCode c;
-  c.size = bytes(held(n.dtype));
+  c.size = bytes(held_as(static_cast<std::uint32_t>(code_.nodes.size())));
   c.raw_size = bytes(n.dtype);
   c.access = n.access;
   const auto index = static_cast<std::uint32_t>(code_.nodes.size());
@@ -112,12 +131,12 @@ Status Preparer::node(const NestNode& n) {
 void Preparer::constant(const NestNode& n, std::uint32_t index) {
   std::byte element[8] = {};
   std::memcpy(element, &n.bits, 8);
-  if (is_half(n.dtype)) {
+  if (is_half(n.dtype) && !raw_[index]) {
     std::byte wide[4];
     find_cast(n.dtype, DType::F32)(wide, element, nullptr, nullptr, 1);
     std::memcpy(element, wide, 4);
   }
-  const std::size_t size = bytes(held(n.dtype)), at = code_.constants.size();
+  const std::size_t size = bytes(held_as(index)), at = code_.constants.size();
   code_.constants.resize(at + align64(static_cast<std::size_t>(window()) * size));
   for (std::int64_t i = 0; i < window(); ++i)
     std::memcpy(code_.constants.data() + at + static_cast<std::size_t>(i) * size, element, size);
@@ -126,7 +145,7 @@ void Preparer::constant(const NestNode& n, std::uint32_t index) {
 
 void Preparer::load(const NestNode& n, NodeCode& c) {
   const AccessCode& a = code_.accesses[n.access];
-  if (is_half(n.dtype)) c.fn = find_cast(n.dtype, DType::F32);
+  if (is_half(n.dtype) && !raw_[code_.nodes.size()]) c.fn = find_cast(n.dtype, DType::F32);
   c.kind = (a.contiguous || code_.mode == NestMode::Scalar) && !c.fn ? NodeRun::InPlace : NodeRun::Gather;
 }
 
@@ -170,7 +189,7 @@ Status Preparer::op_node(const NestNode& n, NodeCode& c) {
   if (n.op == Op::bitcast) {
     if (size_of(first) != size_of(n.dtype))
       return Error{Code::Unsupported, "[bitcast] has no kernel between dtypes of different size"};
-    bitcast_node(first, n.dtype, c);
+    bitcast_node(raw_[n.in[0]] ? DType::U16 : first, n.dtype, c);
     return ok();
   }
   for (std::uint8_t k = 0; k < 3 && n.in[k] != kNoNode; ++k) {
@@ -190,7 +209,7 @@ Status Preparer::op_node(const NestNode& n, NodeCode& c) {
 
 void Preparer::store(const Store& s, std::uint32_t access) {
   const DType d = nest_.nodes[s.node].dtype;
-  code_.stores.push_back({s.node, access, is_half(d) ? find_cast(DType::F32, d) : nullptr, false});
+  code_.stores.push_back({s.node, access, is_half(d) && !raw_[s.node] ? find_cast(DType::F32, d) : nullptr, false});
 }
 
 Status Preparer::reduction(const Reduction& r, std::uint32_t access) {

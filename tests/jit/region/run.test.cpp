@@ -1,12 +1,14 @@
 // The block interpreter against the point-by-point oracle on random nests: every byte of every base must agree.
 #include "jit/region/run.h"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "bytecode/consts.h"
+#include "jit/region/build.h"
 #include "random_nest.h"
 #include "reference.h"
 
@@ -80,6 +82,28 @@ TEST(RunNest, LongLoops) {
     check(random_nest(
         rng,
         {.extents = shapes[rng() % std::size(shapes)], .reduce = k % 2 == 0, .dtype = kReal[rng() % 13], .ops = 3}));
+}
+
+// What only moves keeps its bits: a signalling NaN is not made quiet by a copy or a bitcast.
+TEST(RunNest, CopiesOfHalvesKeepNanBits) {
+  std::vector<std::uint16_t> x{0x7d01, 0xfc01, 0x3c00, 0x7e00, 0x0001}, y(5), z(5);
+  Nest nest = copy_nest(std::vector<std::int64_t>{5}, {0, DType::F16, 0, {1}}, {1, DType::F16, 4, {-1}});
+  NestNode bits;
+  bits.op = Op::bitcast;
+  bits.dtype = DType::U16;
+  bits.in = {0, kNoNode, kNoNode};
+  nest.nodes.push_back(bits);
+  nest.stores.push_back({1, {2, DType::U16, 0, {1}}});
+  auto code = prepare(nest);
+  ASSERT_TRUE(code);
+  std::byte* bases[] = {reinterpret_cast<std::byte*>(x.data()), reinterpret_cast<std::byte*>(y.data()),
+                        reinterpret_cast<std::byte*>(z.data())};
+  auto* scratch = static_cast<std::byte*>(std::aligned_alloc(64, (scratch_bytes(**code) + 127) / 64 * 64));
+  run_nest(**code, bases, scratch);
+  std::free(scratch);
+  EXPECT_EQ(z, x);
+  std::ranges::reverse(y);
+  EXPECT_EQ(y, x);
 }
 
 // An op may write where it reads, element for element.
