@@ -44,6 +44,30 @@ void outside_element(DType d, std::byte* out) {
   });
 }
 
+template <std::size_t Size>
+void take_each(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t stride,
+               const std::byte* nothing) {
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::byte* from = places[k] == kOutside ? nothing : x + places[k] * stride * static_cast<std::int64_t>(Size);
+    std::memcpy(out + k * static_cast<std::int64_t>(Size), from, Size);
+  }
+}
+
+// Single elements of a lane.
+void take_elements(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t stride,
+                   const std::byte* nothing, std::int64_t size) {
+  switch (size) {
+    case 1:
+      return take_each<1>(out, x, places, n, stride, nothing);
+    case 2:
+      return take_each<2>(out, x, places, n, stride, nothing);
+    case 4:
+      return take_each<4>(out, x, places, n, stride, nothing);
+    default:
+      return take_each<8>(out, x, places, n, stride, nothing);
+  }
+}
+
 void run_take(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const IndexParams*>(params);
   const View &x = call.in[0], &idx = call.in[1], &out = call.out[0];
@@ -66,7 +90,12 @@ void run_take(const KernelCall& call, const void* params) {
   std::byte* to = out.data;
   Walk<1> pre(p.axis, x.dims);
   pre.strides(0, x.strides);
-  for (; pre.more(); pre.next())
+  for (; pre.more(); pre.next()) {
+    if (post == 1) {
+      take_elements(to, x.data + pre.at(0) * size, places, n, x.strides[p.axis], nothing, size);
+      to += n * size;
+      continue;
+    }
     for (std::int64_t k = 0; k < n; ++k, to += post * size) {
       if (places[k] == kOutside) {
         for (std::int64_t e = 0; e < post; ++e) std::memcpy(to + e * size, nothing, static_cast<std::size_t>(size));
@@ -75,6 +104,7 @@ void run_take(const KernelCall& call, const void* params) {
       const std::int64_t from = pre.at(0) + places[k] * x.strides[p.axis];
       copy_strided(post_rank, post_dims, to, out_post, x.data + from * size, post_strides, size);
     }
+  }
 }
 
 // x's strides with 0 along the axis (its place comes from the index) and along dims of extent 1 that idx repeats.
