@@ -233,7 +233,9 @@ ValueId Builder::append(Op op, AttrId attrs) {
 ValueId Builder::fold(Op op, AttrId attrs) {
   if (!options_.evaluator || operands_.empty() || types_.size() != 1 || info(op).kind == OpKind::Control)
     return kNoValue;
-  if (op == Op::broadcast_to || !is_numbered(t_, op, attrs) || !t_.types[types_[0]].is_tensor()) return kNoValue;
+  // What a draw means is up to the vmaps around it (language.md, section 6), so it stays a draw.
+  if (op == Op::broadcast_to || op == Op::rng_bits || !is_numbered(t_, op, attrs) || !t_.types[types_[0]].is_tensor())
+    return kNoValue;
   const bool splats = is_elementwise(op) && t_.types.rank(types_[0]) > 0;
   TypeId type = splats ? t_.types.scalar(t_.types.dtype(types_[0])) : types_[0];
   if (t_.types.elements(type) > kMaxFolded) return kNoValue;

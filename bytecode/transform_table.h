@@ -12,6 +12,13 @@
 
 namespace tfvm {
 
+// An axis of a vmap around what is made: collectives name it.
+struct NamedAxis {
+  StrId name;
+  std::int64_t size;
+  friend bool operator==(const NamedAxis&, const NamedAxis&) = default;
+};
+
 // The function that a transform is applied to, e.g. the grad(@f) of vmap(grad(@f)). It becomes typed code only for
 // given argument types.
 class CalleeRef {
@@ -23,6 +30,9 @@ class CalleeRef {
   // Names of its parameters without %, where it is (a transform that keeps the parameters of) a written function.
   virtual std::span<const StrId> param_names() const = 0;
   virtual std::string text() const = 0;  // "grad(@f)", for messages
+  // The named axes in scope, outermost first. Whoever adds one takes it off again; what is instantiated meanwhile may
+  // name it, and is kept apart by it.
+  virtual std::vector<NamedAxis>& axes() = 0;
   // The dtype that a literal takes as argument k. Types of the arguments that are known stand in `args`, all before k
   // among them; kNone for literals that have no type yet. nullopt: no parameter decides it.
   virtual std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) = 0;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/builder.h"
@@ -43,6 +44,7 @@ struct TransformEnv {
   BuilderOptions options;
   DerivativeRules* derivatives = nullptr;  // functions of stdlib/derivatives.tfa
   PassMemo memo;
+  std::unordered_map<BodyId, std::uint8_t> lane_uses;  // of functions asked about so far (vmap/axis.h)
   // Warnings by category ("batch-rule"), for whoever listens.
   std::function<void(std::string_view category, const std::string& message)> log;
 

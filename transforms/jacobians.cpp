@@ -67,7 +67,7 @@ Result<std::vector<ValueId>> push_basis(TransformEnv& env, Builder& b, const Jvp
     Mask batched(args.size(), 0), force(j.out.size(), 0);
     batched.push_back(1);
     force.resize(force.size() + count(j.out), 1);
-    const Result<Batched> r = batch(env, j.f, batched, n, force);
+    const Result<Batched> r = batch(env, j.f, batched, Axis{n}, force);
     if (!r) return r.error();
     operands.push_back(basis(b, in));
     results = b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, r->f}}));
@@ -94,7 +94,8 @@ Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Lin
     if (!back) return back.error();
     Mask batched(r.residuals().size(), 0);
     batched.push_back(1);
-    const Result<Batched> v = batch(env, *back, batched, env.tables.types.elements(out), Mask(count(l.active), 1));
+    const Result<Batched> v =
+        batch(env, *back, batched, Axis{env.tables.types.elements(out)}, Mask(count(l.active), 1));
     if (!v) return v.error();
     std::vector<ValueId> operands(r.residuals().begin(), r.residuals().end());
     operands.push_back(basis(b, out));

@@ -8,9 +8,15 @@
 
 namespace tfvm {
 
-std::size_t TypesHash::operator()(const std::vector<TypeId>& v) const {
-  return static_cast<std::size_t>(hash_span(std::span<const TypeId>(v)));
+std::size_t InstanceHash::operator()(const InstanceKey& k) const {
+  std::uint64_t h = hash_span(std::span<const TypeId>(k.args));
+  for (const NamedAxis& a : k.axes) h = hash_mix(hash_mix(h, index(a.name)), static_cast<std::uint64_t>(a.size));
+  return static_cast<std::size_t>(h);
 }
+
+std::vector<NamedAxis>& Callee::axes() { return p_.axes(); }
+
+InstanceKey Callee::key(std::span<const TypeId> args) { return {{args.begin(), args.end()}, p_.axes()}; }
 
 std::vector<FunctionId> Callee::instances() const {
   std::vector<FunctionId> all;
@@ -20,7 +26,7 @@ std::vector<FunctionId> Callee::instances() const {
 }
 
 Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
-  std::vector<TypeId> key(args.begin(), args.end());
+  InstanceKey key = this->key(args);
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   if (const auto it = failed_.find(key); it != failed_.end()) return it->second;
   Program::Visit visit(p_, nullptr, {});

@@ -14,14 +14,21 @@ namespace tfvm {
 class Program;
 struct Source;  // a module and its namespace
 
-struct TypesHash {
-  std::size_t operator()(const std::vector<TypeId>& v) const;
+// What an instance is made for: argument types, and the named axes of the vmaps around it.
+struct InstanceKey {
+  std::vector<TypeId> args;
+  std::vector<NamedAxis> axes;
+  friend bool operator==(const InstanceKey&, const InstanceKey&) = default;
+};
+struct InstanceHash {
+  std::size_t operator()(const InstanceKey& k) const;
 };
 
 class Callee : public CalleeRef {
  public:
   explicit Callee(Program& p) : p_(p) {}
   Result<FunctionId> instantiate(std::span<const TypeId> args) final;
+  std::vector<NamedAxis>& axes() final;
   // What the instruction `call` has for these arguments: {callee}, and own rules where the function has some.
   virtual Result<AttrId> call_attrs(std::span<const TypeId> args);
   // The params and buffers that it reads, by the text, in order of declaration.
@@ -34,11 +41,12 @@ class Callee : public CalleeRef {
 
  protected:
   virtual Result<FunctionId> make(std::span<const TypeId> args) = 0;
+  InstanceKey key(std::span<const TypeId> args);
   Program& p_;
 
  private:
-  std::unordered_map<std::vector<TypeId>, FunctionId, TypesHash> made_;
-  std::unordered_map<std::vector<TypeId>, Error, TypesHash> failed_;  // where it can't be made, whoever asks
+  std::unordered_map<InstanceKey, FunctionId, InstanceHash> made_;
+  std::unordered_map<InstanceKey, Error, InstanceHash> failed_;  // where it can\'t be made, whoever asks
 };
 
 // @f, @f<axis=0>, or a function of the stdlib.
@@ -72,7 +80,7 @@ class TemplateCallee final : public Callee {
   const Template& f_;
   AttrId attrs_;
   std::vector<StrId> names_;
-  std::unordered_map<std::vector<TypeId>, AttrId, TypesHash> calls_;
+  std::unordered_map<InstanceKey, AttrId, InstanceHash> calls_;
 };
 
 }  // namespace tfvm

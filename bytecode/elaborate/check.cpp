@@ -64,6 +64,8 @@ Result<bool> Program::check_function(const Template& f) {
   Result<TemplateCallee*> callee = instance_of(user, f, t_.attrs.empty());
   if (!callee) return callee.error();
   Result<FunctionId> made = (*callee)->instantiate(args);
+  // A function that names an axis can be made only inside a vmap that has it.
+  if (!made && made.error().message.find(kNoAxis) != std::string::npos) return false;
   return made ? Result<bool>(true) : made.error();
 }
 

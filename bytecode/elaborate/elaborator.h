@@ -102,6 +102,7 @@ class Elaborator final : public AttrScope {
   bool reduce_function(const Stmt& s);
   bool unknown_op(const Stmt& s);
   bool attributes(const Stmt& s, const Values& operands, AttrId& out);
+  bool named_axis(const Stmt& s, const OpInfo& row, AttrId& attrs);
   // --- call.cpp
   bool callee(const Operand& o, Callee*& out);
   bool call(const Stmt& s);

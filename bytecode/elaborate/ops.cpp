@@ -91,7 +91,24 @@ bool Elaborator::prim(const Stmt& s, Op op) {
   AttrId attrs = t_.attrs.empty();
   if (!op_operands(s, s.operands, row.operands, result_is_group(op), operands) || !attributes(s, operands, attrs))
     return false;
+  if (row.kind == OpKind::Collective && !named_axis(s, row, attrs)) return false;
   return define(s, b().emit_all(op, operands, attrs));
+}
+
+// A collective's axis must be one of a vmap around this; ops whose type depends on its size get it.
+bool Elaborator::named_axis(const Stmt& s, const OpInfo& row, AttrId& attrs) {
+  const Attr name = t_.attrs[t_.attrs.get(attrs, Key::axis_name)];
+  if (name.kind != AttrKind::Str) return fail(Code::Type, what(s) + " needs the attribute 'axis_name', a string");
+  const std::optional<std::int64_t> size = p_.axis_size(name.str);
+  if (!size)
+    return fail(Code::Name,
+                what(s) + " no vmap around this has axis_name=\"" + std::string(t_.strings[name.str]) + "\"");
+  if (!attr_spec(row, Key::axis_size)) return true;
+  const AttrId written = t_.attrs.get(attrs, Key::axis_size);
+  if (written != t_.attrs.none() && written != t_.attrs.of(*size))
+    return fail(Code::Type, what(s) + " axis_size is " + std::to_string(*size) + " here");
+  attrs = t_.attrs.with(attrs, Key::axis_size, t_.attrs.of(*size));
+  return true;
 }
 
 // reduce @f, x…, init… {axes}: @f takes (acc…, x…), scalars of the dtypes of init… and x….

@@ -202,6 +202,12 @@ Result<Initial> Program::initial(std::uint32_t at) {
   return out;
 }
 
+std::optional<std::int64_t> Program::axis_size(StrId name) const {
+  for (std::size_t k = axes_.size(); k-- > 0;)
+    if (axes_[k].name == name) return axes_[k].size;
+  return std::nullopt;
+}
+
 bool Program::has(std::string_view name) const {
   const StrId id = t_.strings.find(name);
   return id != kNone<StrId> && source(Space::Derivatives).module.find(id) != nullptr;

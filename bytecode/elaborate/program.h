@@ -58,6 +58,8 @@ struct Initial {
   std::variant<std::monostate, ConstId, std::string, Step> value;
 };
 
+inline constexpr std::string_view kNoAxis = "no vmap around this has axis_name=";
+
 class Program final : public DerivativeRules {
  public:
   Program(Tables& t, ProgramOptions options) : t_(t), options_(options) {}
@@ -104,6 +106,10 @@ class Program final : public DerivativeRules {
   GlobalUse global(const Source& source, std::uint32_t at) const;
   const std::vector<GlobalUse>& globals_of(const Source& source, const Template& f);
   Status check_depth(FunctionId f);
+  // Named axes of the vmaps around what is being made, outermost first.
+  std::vector<NamedAxis>& axes() { return axes_; }
+  // The size of the innermost axis of that name; nullopt where there is none, of which errors say kNoAxis.
+  std::optional<std::int64_t> axis_size(StrId name) const;
   // Entered while a body is made: notices cycles and depth.
   class Visit;
 
@@ -130,6 +136,7 @@ class Program final : public DerivativeRules {
   std::unordered_map<const Template*, std::vector<GlobalUse>> globals_of_;
   std::vector<std::pair<const void*, std::string>> active_;  // what is being made, outermost first
   std::uint32_t depth_ = 0;
+  std::vector<NamedAxis> axes_;
   std::unordered_map<BodyId, std::uint32_t> depths_;
 };
 

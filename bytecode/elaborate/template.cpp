@@ -131,7 +131,7 @@ Result<FunctionId> TemplateCallee::make(std::span<const TypeId> args) {
 
 Result<AttrId> TemplateCallee::call_attrs(std::span<const TypeId> args) {
   if (f_.attrs.empty()) return Callee::call_attrs(args);
-  std::vector<TypeId> key(args.begin(), args.end());
+  InstanceKey key = this->key(args);
   if (const auto it = calls_.find(key); it != calls_.end()) return it->second;
   if (args.size() != f_.params.size())
     return Error{Code::Type, text() + " takes " + std::to_string(f_.params.size()) + " arguments, got " +

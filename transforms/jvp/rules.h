@@ -61,6 +61,7 @@ void jvp_reduce_fn(JvpCtx&);
 void jvp_cumprod(JvpCtx&);
 void jvp_cumextremum(JvpCtx&);
 void jvp_cumlogsumexp(JvpCtx&);
+void jvp_collective_extremum(JvpCtx&);  // pmax, pmin
 void jvp_call(JvpCtx&);
 void jvp_cond(JvpCtx&);
 void jvp_switch(JvpCtx&);

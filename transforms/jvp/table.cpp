@@ -88,6 +88,10 @@ JvpEntry jvp_entry(Op op) {
     case Op::full:
     case Op::transpose:
     case Op::slice:
+    case Op::psum:
+    case Op::all_gather:
+    case Op::ppermute:
+    case Op::all_to_all:
     case Op::reverse:
     case Op::reduce_sum:
     case Op::cumsum:
@@ -119,6 +123,9 @@ JvpEntry jvp_entry(Op op) {
       return by(jvp_cumextremum);
     case Op::cumlogsumexp:
       return by(jvp_cumlogsumexp);
+    case Op::pmax:
+    case Op::pmin:
+      return by(jvp_collective_extremum);
     case Op::name:
     case Op::clone:
     case Op::print_:

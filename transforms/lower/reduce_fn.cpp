@@ -60,7 +60,7 @@ std::vector<ValueId> lower_reduce_fn(TransformEnv& env, Builder& b, FunctionId f
   FunctionId body = f;
   if (!scalar) {
     const Mask all(operands.size(), 1), out(inits.size(), 1);
-    Result<Batched> r = batch(env, f, all, s.elements, out);
+    Result<Batched> r = batch(env, f, all, Axis{s.elements}, out);
     if (!r) {
       b.fail(r.error().code, r.error().message);
       return {};

@@ -60,6 +60,14 @@ TransposeRule transpose_rule(Op op) {
       return transpose_scatter_along;
     case Op::dot_general:
       return transpose_dot_general;
+    case Op::psum:
+      return transpose_psum;
+    case Op::all_gather:
+      return transpose_all_gather;
+    case Op::ppermute:
+      return transpose_ppermute;
+    case Op::all_to_all:
+      return transpose_all_to_all;
     case Op::call:
       return transpose_call;
     case Op::cond:

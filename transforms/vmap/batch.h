@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "bytecode/builder.h"
-#include "transforms/env.h"
+#include "transforms/vmap/axis.h"
 
 namespace tfvm {
 
 struct BatchCtx {
   TransformEnv& env;
   Builder& b;
-  std::int64_t size;           // of the batch dim
+  const Axis& axis;
   FunctionId source;           // the function being batched
   const Instr& in;             // of the source: attributes are those without the batch dim
   std::span<const ValueId> x;  // operands, in the new function
@@ -29,6 +29,10 @@ struct BatchCtx {
   // Operand k with a batch dim, broadcast where it has none.
   ValueId with_batch(std::size_t k) { return batched[k] ? x[k] : add_batch(x[k]); }
   ValueId add_batch(ValueId v);
+  // v[B, dims…] as [B, 1…, dims…], to broadcast with lanes of this rank.
+  ValueId align(ValueId v, std::size_t lane_rank);
+  // i64[B]: the number of each lane.
+  ValueId lane_index();
   void push(ValueId v, bool is_batched = true);
   // Appends the op with new attributes on `operands`; all results are batched.
   void emit(std::span<const ValueId> operands, AttrId attrs);
@@ -59,6 +63,15 @@ void batch_along(BatchCtx&);  // take_along, scatter_along
 void batch_dot_general(BatchCtx&);
 void batch_reduce_fn(BatchCtx&);
 void batch_assert(BatchCtx&);
+void batch_rng_bits(BatchCtx&);
+void batch_rng_split(BatchCtx&);
+void batch_rng_fold_in(BatchCtx&);
+void batch_psum(BatchCtx&);
+void batch_pmax(BatchCtx&);  // pmax, pmin
+void batch_all_gather(BatchCtx&);
+void batch_ppermute(BatchCtx&);
+void batch_all_to_all(BatchCtx&);
+void batch_axis_index(BatchCtx&);
 void batch_call(BatchCtx&);
 void batch_cond(BatchCtx&);
 void batch_switch(BatchCtx&);

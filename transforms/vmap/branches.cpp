@@ -9,14 +9,14 @@ namespace tfvm {
 ValueId select_lanes(BatchCtx& c, ValueId mask, ValueId yes, ValueId no) {
   if (c.b.failed()) return kNoValue;
   std::vector<std::int64_t> column(static_cast<std::size_t>(c.b.rank(yes)), 1);
-  column[0] = c.size;
+  column[0] = c.axis.size;
   const ValueId m = c.b.emit(Op::reshape, {mask}, {{Key::shape, Ints(column)}});
   return c.b.emit(Op::select, {m, yes, no});
 }
 
 ValueId repeat_first(BatchCtx& c, ValueId mask, ValueId v) {
   Builder& b = c.b;
-  if (b.failed() || c.size == 0) return v;
+  if (b.failed() || c.axis.size == 0) return v;
   const ValueId as_int = b.emit(Op::cast, {mask}, {{Key::dtype, DType::I32}});
   const ValueId first = b.emit(Op::argmax, {as_int}, {{Key::axis, 0}});
   const ValueId lane = b.emit(Op::take, {v, first}, {{Key::axis, 0}, {Key::mode, "clip"}});
@@ -31,6 +31,16 @@ bool is_harmless(const Tables& t, FunctionId f) {
     return is_elementwise(k) || k == OpKind::Shape || k == OpKind::Reduce || op == Op::constant ||
            op == Op::stop_gradient;
   });
+}
+
+bool runs_on_all(BatchCtx& c, FunctionId f, FunctionId source) {
+  if (is_harmless(c.t(), f)) return true;
+  if (!lane_use(c.env, source).collectives) return false;
+  if (c.t().bodies[f.body].effects)
+    c.b.fail(Code::Type, "[" + std::string(name(c.in.op)) +
+                             "] vmap: lanes differ in the predicate, so a collective inside runs on lanes that don't "
+                             "enter; what can fail (assert, a checked index) can't stand beside it");
+  return true;
 }
 
 bool batch_branches(BatchCtx& c, std::span<const FunctionId> branches, const Mask& in, Branches& result) {
@@ -49,8 +59,8 @@ namespace {
 FunctionId guarded_branch(BatchCtx& c, FunctionId batched, FunctionId source) {
   const Body& body = c.t().bodies[batched.body];
   Builder b(c.t(), c.env.options, source, "vmap");
-  BatchCtx inner{c.env, b, c.size, source, c.in, {}, {}, c.out, c.out_batched};
-  const std::int64_t lanes[] = {c.size};
+  BatchCtx inner{c.env, b, c.axis, source, c.in, {}, {}, c.out, c.out_batched};
+  const std::int64_t lanes[] = {c.axis.size};
   const ValueId mask = b.param(c.t().types.tensor(DType::Bool, Ints(lanes)));
   const Body& lane_body = c.t().bodies[source.body];
   std::vector<ValueId> args;
@@ -76,7 +86,7 @@ FunctionId zeros_branch(BatchCtx& c, FunctionId like) {
 std::vector<ValueId> run_branch(BatchCtx& c, ValueId mask, FunctionId batched, FunctionId source,
                                 std::span<const ValueId> args) {
   AttrTable& at = c.t().attrs;
-  if (is_harmless(c.t(), batched)) return c.b.emit_all(Op::call, args, at.dict({{Key::callee, batched}}));
+  if (runs_on_all(c, batched, source)) return c.b.emit_all(Op::call, args, at.dict({{Key::callee, batched}}));
   const FunctionId then = guarded_branch(c, batched, source);
   if (c.b.failed()) return {};
   const ValueId any = c.b.emit(Op::reduce_or, {mask}, {{Key::axes, at.none()}});

@@ -7,7 +7,7 @@
 namespace tfvm {
 
 bool Branches::add(BatchCtx& c, FunctionId f, const Mask& in) {
-  Result<Batched> r = batch(c.env, f, in, c.size, out);
+  Result<Batched> r = batch(c.env, f, in, c.axis, out);
   if (!r) {
     forward_error(c.b, r.error());
     return false;
@@ -24,7 +24,7 @@ void forward_error(Builder& b, const Error& e) {
 }
 
 FunctionId batched_function(BatchCtx& c, FunctionId f, const Mask& in, Mask& out, bool exact) {
-  Result<Batched> r = batch(c.env, f, in, c.size, out);
+  Result<Batched> r = batch(c.env, f, in, c.axis, out);
   if (!r) {
     forward_error(c.b, r.error());
     return {};
@@ -62,7 +62,7 @@ FunctionId batched_bwd(BatchCtx& c, FunctionId bwd, const Mask& in, const Mask& 
   std::vector<ValueId> cts = b.emit_all(Op::call, args, c.t().attrs.dict({{Key::callee, f}}));
   for (std::size_t k = 0; k < cts.size() && k < wanted.size(); ++k) {
     const std::int64_t first[] = {0};
-    BatchCtx local{c.env, b, c.size, bwd, c.in, {}, {}, c.out, c.out_batched};
+    BatchCtx local{c.env, b, c.axis, bwd, c.in, {}, {}, c.out, c.out_batched};
     if (out[k] && !wanted[k])
       cts[k] = b.emit(Op::reduce_sum, {cts[k]}, {{Key::axes, Ints(first)}});
     else if (!out[k] && wanted[k])

@@ -16,9 +16,24 @@ Dims BatchCtx::lane_dims(std::size_t k) const {
 ValueId BatchCtx::add_batch(ValueId v) {
   if (b.failed()) return kNoValue;
   const Dims d = b.dims(v);
-  std::vector<std::int64_t> shape{size};
+  std::vector<std::int64_t> shape{axis.size};
   shape.insert(shape.end(), d.begin(), d.end());
   return b.emit(Op::broadcast_to, {v}, {{Key::shape, Ints(shape)}});
+}
+
+ValueId BatchCtx::align(ValueId v, std::size_t lane_rank) {
+  if (b.failed()) return kNoValue;
+  const Dims d = b.dims(v);
+  std::vector<std::int64_t> shape{d[0]};
+  shape.insert(shape.end(), lane_rank + 1 - d.size(), 1);
+  shape.insert(shape.end(), d.begin() + 1, d.end());
+  return b.emit(Op::reshape, {v}, {{Key::shape, Ints(shape)}});
+}
+
+ValueId BatchCtx::lane_index() {
+  const std::int64_t lanes[] = {axis.size};
+  const ValueId i = b.emit(Op::iota, {}, {{Key::shape, Ints(lanes)}, {Key::axis, 0}, {Key::dtype, DType::I64}});
+  return axis.chunk ? b.emit(Op::add, {i, emit_global(b, chunk_start(t()))}) : i;
 }
 
 void BatchCtx::push(ValueId v, bool is_batched) {

@@ -31,4 +31,8 @@ ValueId select_lanes(BatchCtx& c, ValueId mask, ValueId yes, ValueId no);
 // can't be seen.
 bool is_harmless(const Tables& t, FunctionId f);
 
+// Code that some lanes don't enter may run on all of them as they are: it is harmless, or it has a collective, which
+// takes all lanes wherever they are; such code must not fail (an error). `f` is `source`, batched.
+bool runs_on_all(BatchCtx& c, FunctionId f, FunctionId source);
+
 }  // namespace tfvm

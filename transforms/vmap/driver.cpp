@@ -1,4 +1,4 @@
-// The walk: maps values and flags through the rules, memoised by (function, flags, size, forced flags).
+// The walk: maps values and flags through the rules, memoised by (function, axis, flags, forced flags).
 #include <algorithm>
 
 #include "transforms/vmap/control.h"
@@ -13,12 +13,12 @@ struct Walk {
   FunctionId source;
   const Body& body;
   Builder b;
-  std::int64_t size;
+  const Axis& axis;
   std::vector<ValueId> map;
   Mask batched;
 
-  Walk(TransformEnv& e, FunctionId f, std::int64_t n)
-      : env(e), source(f), body(e.tables.bodies[f.body]), b(e.tables, e.options, f, "vmap"), size(n) {
+  Walk(TransformEnv& e, FunctionId f, const Axis& a)
+      : env(e), source(f), body(e.tables.bodies[f.body]), b(e.tables, e.options, f, "vmap"), axis(a) {
     map.assign(body.num_values(), kNoValue);
     batched.assign(body.num_values(), 0);
   }
@@ -28,7 +28,7 @@ struct Walk {
       TypeId type = body.types[k];
       if (in[k]) {
         const Type& lane = env.tables.types[type];
-        std::vector<std::int64_t> dims{size};
+        std::vector<std::int64_t> dims{axis.size};
         dims.insert(dims.end(), lane.dims.begin(), lane.dims.end());
         type = env.tables.types.tensor(lane.dtype, dims);
       }
@@ -51,8 +51,9 @@ struct Walk {
       x.push_back(map[index(v)]);
       flags.push_back(batched[index(v)]);
     }
-    BatchCtx c{env, b, size, source, in, x, flags, out, out_flags};
-    if (c.any_batched()) {
+    BatchCtx c{env, b, axis, source, in, x, flags, out, out_flags};
+    const LaneUse use = lane_use(env, in);
+    if (c.any_batched() || use.draws || use.collectives) {
       const BatchRule rule = batch_rule(in.op);
       (rule ? rule : batch_by_lanes)(c);
     } else {
@@ -69,14 +70,15 @@ struct Walk {
 
 }  // namespace
 
-Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, std::int64_t size, const Mask& force) {
-  std::vector<std::int64_t> key{size};
+Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, const Axis& axis, const Mask& force) {
+  std::vector<std::int64_t> key{axis.size, static_cast<std::int64_t>(axis.name),
+                                static_cast<std::int64_t>(axis.randomness), axis.chunk};
   for (const Mask* m : {&in, &force}) {
     key.push_back(static_cast<std::int64_t>(m->size()));
     key.insert(key.end(), m->begin(), m->end());
   }
   if (const PassResult* known = env.memo.find("vmap", f, key)) return Batched{known->f, known->mask};
-  Walk w(env, f, size);
+  Walk w(env, f, axis);
   w.params(in);
   for (std::uint32_t i = 0; i < w.body.num_instrs() && !w.b.failed(); ++i) w.instr(i);
   Batched result;
@@ -85,7 +87,7 @@ Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, std::int6
     const std::uint32_t v = index(w.body.results[k]);
     const bool forced = k < force.size() && force[k] && !w.batched[v];
     if (forced && !w.b.failed()) {
-      std::vector<std::int64_t> shape{size};
+      std::vector<std::int64_t> shape{axis.size};
       const Dims d = w.b.dims(w.map[v]);
       shape.insert(shape.end(), d.begin(), d.end());
       results.push_back(w.b.emit(Op::broadcast_to, {w.map[v]}, {{Key::shape, Ints(shape)}}));

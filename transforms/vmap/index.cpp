@@ -30,14 +30,14 @@ ValueId flat_positions(BatchCtx& c, Dims dims, Dims window, std::size_t first_st
   const auto rank = static_cast<std::int64_t>(dims.size());
   std::int64_t stride = product(dims);
   ValueId sum = kNoValue;
-  const auto shape = with_first(c.size, window);
+  const auto shape = with_first(c.axis.size, window);
   for (std::int64_t d = 0; d < rank; ++d) {
     const auto k = static_cast<std::size_t>(d);
     stride = dims[k] == 0 ? 0 : stride / dims[k];
     ValueId start = b.emit(Op::cast, {c.with_batch(first_start + k)}, {{Key::dtype, DType::I64}});
     start = b.emit(Op::clamp, {b.scalar_int(DType::I64, 0), start, b.scalar_int(DType::I64, dims[k] - window[k])});
     std::vector<std::int64_t> column(shape.size(), 1);
-    column[0] = c.size;
+    column[0] = c.axis.size;
     start = b.emit(Op::reshape, {start}, {{Key::shape, Ints(column)}});
     const ValueId step =
         b.emit(Op::iota, {}, {{Key::shape, Ints(shape)}, {Key::axis, d + 1}, {Key::dtype, DType::I64}});
@@ -46,11 +46,11 @@ ValueId flat_positions(BatchCtx& c, Dims dims, Dims window, std::size_t first_st
     sum = sum == kNoValue ? place : b.emit(Op::add, {sum, place});
   }
   if (sum == kNoValue) {
-    const std::int64_t column[] = {c.size, 1};
+    const std::int64_t column[] = {c.axis.size, 1};
     if (b.failed()) return kNoValue;
     return b.splat(c.t().types.tensor(DType::I64, Ints(column)), 0);
   }
-  return reshape(b, sum, {c.size, product(window)});
+  return reshape(b, sum, {c.axis.size, product(window)});
 }
 
 bool any_from(std::span<const std::uint8_t> flags, std::size_t first) {
@@ -62,7 +62,7 @@ bool any_from(std::span<const std::uint8_t> flags, std::size_t first) {
 void batch_dynamic_slice(BatchCtx& c) {
   Builder& b = c.b;
   const Ints sizes = c.attrs().get_ints(c.in.attrs, Key::sizes);
-  const auto wide = with_first(c.size, sizes);
+  const auto wide = with_first(c.axis.size, sizes);
   if (!any_from(c.batched, 1)) {
     std::vector<ValueId> operands(c.x.begin(), c.x.end());
     const ValueId zero = c.x.size() > 1 ? b.scalar_int(b.dtype(c.x[1]), 0) : b.scalar_int(DType::I64, 0);
@@ -71,7 +71,7 @@ void batch_dynamic_slice(BatchCtx& c) {
   }
   const Dims dims = c.lane_dims(0);
   const ValueId at = flat_positions(c, dims, sizes, 1);
-  const ValueId lanes = reshape(b, c.with_batch(0), {c.size, product(dims)});
+  const ValueId lanes = reshape(b, c.with_batch(0), {c.axis.size, product(dims)});
   const ValueId flat =
       c.batched[0] ? b.emit(Op::take_along, {lanes, at}, {{Key::axis, 1}, {Key::mode, "clip"}})
                    : b.emit(Op::take, {reshape(b, c.x[0], {product(dims)}), at}, {{Key::axis, 0}, {Key::mode, "clip"}});
@@ -90,9 +90,10 @@ void batch_dynamic_update_slice(BatchCtx& c) {
   }
   const ValueId at = flat_positions(c, dims, window, 2);
   const ValueId flat =
-      b.emit(Op::scatter_along, {reshape(b, x, {c.size, product(dims)}), at, reshape(b, u, {c.size, product(window)})},
+      b.emit(Op::scatter_along,
+             {reshape(b, x, {c.axis.size, product(dims)}), at, reshape(b, u, {c.axis.size, product(window)})},
              {{Key::axis, 1}, {Key::combine, "set"}, {Key::mode, "clip"}});
-  const auto wide = with_first(c.size, dims);
+  const auto wide = with_first(c.axis.size, dims);
   c.push(b.emit(Op::reshape, {flat}, {{Key::shape, Ints(wide)}}));
 }
 
@@ -112,9 +113,9 @@ void batch_take(BatchCtx& c) {
     return c.push(b.emit(Op::transpose, {v}, {{Key::perm, Ints(perm)}}));
   }
   // Both: along the axis, with the places repeated over pre and post.
-  std::vector<std::int64_t> thin(dims.size() + 1, 1), wide = with_first(c.size, dims),
-                                                      result = with_first(c.size, dims.first(a));
-  thin[0] = c.size;
+  std::vector<std::int64_t> thin(dims.size() + 1, 1), wide = with_first(c.axis.size, dims),
+                                                      result = with_first(c.axis.size, dims.first(a));
+  thin[0] = c.axis.size;
   thin[a + 1] = wide[a + 1] = product(idx);
   result.insert(result.end(), idx.begin(), idx.end());
   result.insert(result.end(), dims.begin() + static_cast<std::ptrdiff_t>(a) + 1, dims.end());

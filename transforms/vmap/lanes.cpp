@@ -25,10 +25,10 @@ void batch_by_lanes(BatchCtx& c) {
     }
   Result<FunctionId> body = b.seal(b.emit_all(c.in.op, operands, c.in.attrs));
   if (!body) return forward_error(c.b, body.error());
-  const AttrId attrs = at.dict({{Key::body, *body}, {Key::consts, consts}, {Key::length, c.size}});
+  const AttrId attrs = at.dict({{Key::body, *body}, {Key::consts, consts}, {Key::length, c.axis.size}});
   for (ValueId v : c.b.emit_all(Op::scan, args, attrs)) c.push(v);
   c.env.report("batch-rule", "[" + std::string(name(c.in.op)) + "] has no batching rule: it loops over " +
-                                 std::to_string(c.size) + " lanes");
+                                 std::to_string(c.axis.size) + " lanes");
 }
 
 void batch_reduce_fn(BatchCtx& c) {

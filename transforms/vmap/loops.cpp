@@ -36,16 +36,16 @@ struct While {
 // would not have given it.
 FunctionId live_body(BatchCtx& c, const While& w, FunctionId cond, FunctionId body, FunctionId source) {
   Builder b(c.t(), c.env.options, source, "vmap");
-  BatchCtx inner{c.env, b, c.size, source, c.in, {}, {}, c.out, c.out_batched};
+  BatchCtx inner{c.env, b, c.axis, source, c.in, {}, {}, c.out, c.out_batched};
   const Body& cond_body = c.t().bodies[cond.body];
   const Body& body_body = c.t().bodies[body.body];
   std::vector<ValueId> cond_args, body_args, old;
   for (std::size_t k = 0; k < w.cond_consts; ++k) cond_args.push_back(b.param(cond_body.types[k]));
   for (std::size_t k = 0; k < w.body_consts; ++k) body_args.push_back(b.param(body_body.types[k]));
-  const std::int64_t lanes[] = {c.size};
+  const std::int64_t lanes[] = {c.axis.size};
   const ValueId live = b.param(c.t().types.tensor(DType::Bool, Ints(lanes)));
   for (std::size_t k = 0; k < w.carries; ++k) old.push_back(b.param(body_body.types[w.body_consts + k]));
-  const bool harmless = is_harmless(c.t(), body);
+  const bool harmless = runs_on_all(c, body, w.body);
   const Body& lane_body = c.t().bodies[w.body.body];
   for (std::size_t k = 0; k < w.body_consts && !harmless; ++k)
     if (body_body.types[k] != lane_body.types[k]) body_args[k] = repeat_first(inner, live, body_args[k]);
@@ -62,7 +62,7 @@ FunctionId live_body(BatchCtx& c, const While& w, FunctionId cond, FunctionId bo
 
 FunctionId any_live(BatchCtx& c, FunctionId body) {
   Builder b(c.t(), c.env.options, body, "vmap");
-  const std::int64_t lanes[] = {c.size};
+  const std::int64_t lanes[] = {c.axis.size};
   const ValueId live = b.param(c.t().types.tensor(DType::Bool, Ints(lanes)));
   const std::vector<TypeId> carries = c.t().bodies[body.body].result_types();
   for (std::size_t k = 1; k < carries.size(); ++k) b.param(carries[k]);

@@ -59,6 +59,25 @@ BatchRule rule_of(Op op) {
       return batch_same;
     case Op::assert_:
       return batch_assert;
+    case Op::rng_bits:
+      return batch_rng_bits;
+    case Op::rng_split:
+      return batch_rng_split;
+    case Op::rng_fold_in:
+      return batch_rng_fold_in;
+    case Op::psum:
+      return batch_psum;
+    case Op::pmax:
+    case Op::pmin:
+      return batch_pmax;
+    case Op::all_gather:
+      return batch_all_gather;
+    case Op::ppermute:
+      return batch_ppermute;
+    case Op::all_to_all:
+      return batch_all_to_all;
+    case Op::axis_index:
+      return batch_axis_index;
     case Op::call:
       return batch_call;
     case Op::cond:

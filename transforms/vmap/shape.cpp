@@ -10,27 +10,18 @@ std::vector<std::int64_t> prefixed(std::int64_t first, Ints rest) {
   return v;
 }
 
-// x[B, dims…] as [B, 1…, dims…] of rank 1 + lane_rank.
-ValueId align(BatchCtx& c, ValueId v, std::size_t lane_rank) {
-  const Dims d = c.b.dims(v);
-  std::vector<std::int64_t> shape{d[0]};
-  shape.insert(shape.end(), lane_rank + 1 - d.size(), 1);
-  shape.insert(shape.end(), d.begin() + 1, d.end());
-  return c.b.emit(Op::reshape, {v}, {{Key::shape, Ints(shape)}});
-}
-
 }  // namespace
 
 void batch_reshape(BatchCtx& c) {
-  const auto shape = prefixed(c.size, c.attrs().get_ints(c.in.attrs, Key::shape));
+  const auto shape = prefixed(c.axis.size, c.attrs().get_ints(c.in.attrs, Key::shape));
   c.push(c.b.emit(Op::reshape, {c.x[0]}, {{Key::shape, Ints(shape)}}));
 }
 
 // broadcast_to, and full of a batched value.
 void batch_broadcast_to(BatchCtx& c) {
   const Ints lane = c.attrs().get_ints(c.in.attrs, Key::shape);
-  const ValueId v = align(c, c.x[0], lane.size());
-  const auto shape = prefixed(c.size, lane);
+  const ValueId v = c.align(c.x[0], lane.size());
+  const auto shape = prefixed(c.axis.size, lane);
   c.push(c.b.emit(Op::broadcast_to, {v}, {{Key::shape, Ints(shape)}}));
 }
 
@@ -42,7 +33,7 @@ void batch_transpose(BatchCtx& c) {
 
 void batch_slice(BatchCtx& c) {
   const auto start = prefixed(0, c.attrs().get_ints(c.in.attrs, Key::start));
-  const auto limit = prefixed(c.size, c.attrs().get_ints(c.in.attrs, Key::limit));
+  const auto limit = prefixed(c.axis.size, c.attrs().get_ints(c.in.attrs, Key::limit));
   const auto stride = prefixed(1, c.attrs().get_ints(c.in.attrs, Key::stride));
   c.push(c.b.emit(Op::slice, {c.x[0]},
                   {{Key::start, Ints(start)}, {Key::limit, Ints(limit)}, {Key::stride, Ints(stride)}}));
@@ -66,7 +57,7 @@ void batch_pad(BatchCtx& c) {
   const ValueId from_x = pad(b.splat(mask, 1), b.scalar(DType::Bool, 0));
   const ValueId padded = pad(x, zero);
   if (b.failed()) return c.push(kNoValue);
-  c.push(b.emit(Op::select, {from_x, padded, align(c, c.x[1], static_cast<std::size_t>(b.rank(padded) - 1))}));
+  c.push(b.emit(Op::select, {from_x, padded, c.align(c.x[1], static_cast<std::size_t>(b.rank(padded) - 1))}));
 }
 
 void batch_concat(BatchCtx& c) {

@@ -88,9 +88,11 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
   Mask in, force(results, 0);
   for (const auto& d : params.in_dims) in.push_back(d.has_value());
   for (std::size_t k = 0; k < results; ++k) force[k] = out_dim(params, k).has_value();
-  Result<Batched> inner = batch(env, f, in, size, force);
+  const Axis axis{size, params.axis_name, params.randomness};
+  const bool chunked = params.chunk_size && *params.chunk_size < size;
+  Result<Batched> inner = chunked ? Batched{} : batch(env, f, in, axis, force);
   if (!inner) return inner.error();
-  if (moves_nothing(params, inner->out)) return inner->f;
+  if (!chunked && moves_nothing(params, inner->out)) return inner->f;
   Builder b(t, env.options, f, "vmap");
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < args.size(); ++k) {
@@ -101,7 +103,9 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
     const std::int64_t dim = params.in_dims[k].value_or(0);
     if (params.in_dims[k]) operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
   }
-  std::vector<ValueId> out = b.emit_all(Op::call, operands, t.attrs.dict({{Key::callee, inner->f}}));
+  std::vector<ValueId> out = chunked
+                                 ? batch_in_chunks(env, b, f, in, axis, *params.chunk_size, force, operands, inner->out)
+                                 : b.emit_all(Op::call, operands, t.attrs.dict({{Key::callee, inner->f}}));
   for (std::size_t k = 0; k < out.size() && !b.failed(); ++k) {
     const std::optional<std::int64_t> to = out_dim(params, k);
     if (!to && inner->out[k])

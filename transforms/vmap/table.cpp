@@ -1,6 +1,8 @@
 // The row `vmap` of the table of transforms.
 #include "transforms/vmap/table.h"
 
+#include <algorithm>
+
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
@@ -46,10 +48,18 @@ Result<VmapParams> parse_params(TransformEnv& env, AttrId attrs, std::size_t arg
   const AttrKind kind = at[at.get(attrs, Key::in_dims)].kind;
   if (kind == AttrKind::Int || kind == AttrKind::None) p.in_dims.assign(args, p.in_dims[0]);
   if (at.has(attrs, Key::axis_size)) p.axis_size = at.get_int(attrs, Key::axis_size);
-  for (Key k : {Key::axis_name, Key::chunk_size})
-    if (at.has(attrs, k))
-      return Error{Code::Unsupported,
-                   "[vmap] " + std::string(env.tables.strings[k]) + ": comes with named axes and chunks of vmap"};
+  if (at.has(attrs, Key::axis_name)) p.axis_name = at[at.get(attrs, Key::axis_name)].str;
+  if (at.has(attrs, Key::chunk_size)) {
+    p.chunk_size = at.get_int(attrs, Key::chunk_size);
+    if (*p.chunk_size < 1) return Error{Code::Type, "[vmap] chunk_size must be at least 1"};
+  }
+  const std::string_view randomness = at.get_str(attrs, Key::randomness);
+  constexpr std::string_view kNames[] = {"error", "same", "different"};
+  const auto named = std::ranges::find(kNames, randomness);
+  if (named == std::end(kNames))
+    return Error{Code::Type, "[vmap] randomness must be \"error\", \"same\" or \"different\", not \"" +
+                                 std::string(randomness) + "\""};
+  p.randomness = static_cast<Randomness>(named - std::begin(kNames));
   return p;
 }
 
@@ -69,12 +79,48 @@ std::vector<TypeId> known_lanes(TransformEnv& env, AttrId attrs, std::span<const
   return lane;
 }
 
+// While the callee is looked at, the name of the axis is in scope.
+class InScope {
+ public:
+  InScope(CalleeRef& callee, StrId name, std::int64_t size) : axes_(callee.axes()), entered_(name != kNone<StrId>) {
+    if (entered_) axes_.push_back({name, size});
+  }
+  ~InScope() {
+    if (entered_) axes_.pop_back();
+  }
+  InScope(const InScope&) = delete;
+
+ private:
+  std::vector<NamedAxis>& axes_;
+  bool entered_;
+};
+
+// The number of lanes where the arguments that are known tell it, else 0.
+std::int64_t known_size(TransformEnv& env, AttrId attrs, std::span<const TypeId> args) {
+  const Result<VmapParams> p = parse_params(env, attrs, args.size());
+  if (!p || p->axis_size) return p ? *p->axis_size : 0;
+  for (std::size_t k = 0; k < std::min(args.size(), p->in_dims.size()); ++k) {
+    if (args[k] == kNone<TypeId> || !p->in_dims[k]) continue;
+    const Type type = env.tables.types[args[k]];
+    const std::int64_t dim = *p->in_dims[k] + (*p->in_dims[k] < 0 ? type.rank() : 0);
+    if (type.is_tensor() && dim >= 0 && dim < type.rank()) return type.dims[static_cast<std::size_t>(dim)];
+  }
+  return 0;
+}
+
+StrId axis_name(const TransformEnv& env, AttrId attrs) {
+  const AttrTable& at = env.tables.attrs;
+  return at.has(attrs, Key::axis_name) ? at[at.get(attrs, Key::axis_name)].str : kNone<StrId>;
+}
+
 Result<std::size_t> arity(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> available) {
+  const InScope scope(callee, axis_name(env, attrs), known_size(env, attrs, available));
   return callee.arity(known_lanes(env, attrs, available));
 }
 
 std::optional<DType> hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args,
                           std::size_t k) {
+  const InScope scope(callee, axis_name(env, attrs), known_size(env, attrs, args));
   return callee.hint(known_lanes(env, attrs, args), k);
 }
 
@@ -84,6 +130,7 @@ Result<FunctionId> make(TransformEnv& env, CalleeRef& callee, AttrId attrs, std:
   std::int64_t size = 0;
   Result<std::vector<TypeId>> lanes = lane_types(env, args, *p, size);
   if (!lanes) return lanes.error();
+  const InScope scope(callee, p->axis_name, size);
   Result<FunctionId> f = callee.instantiate(*lanes);
   if (!f) return f.error();
   return vmap(env, *f, args, *p);

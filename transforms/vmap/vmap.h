@@ -22,6 +22,9 @@ struct VmapParams {
       in_dims;  // per argument; nullopt = not batched; negative counts from the end
   std::vector<std::optional<std::int64_t>> out_dims;  // per result; one entry stands for all
   std::optional<std::int64_t> axis_size;              // needed where no argument is batched
+  StrId axis_name = kNone<StrId>;                     // for collectives
+  std::optional<std::int64_t> chunk_size;             // lanes at a time; the results are the same
+  Randomness randomness = Randomness::Error;
 };
 
 // The argument types of `f` for one lane, given the types of the batched call; checks dims and sizes. `size` is set.
@@ -38,6 +41,10 @@ struct Batched {
   FunctionId f;
   Mask out;
 };
-Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, std::int64_t size, const Mask& force = {});
+Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, const Axis& axis, const Mask& force = {});
+
+// Appends what calls the batched function for `chunk` lanes at a time; args as `in` says, all lanes at place 0.
+std::vector<ValueId> batch_in_chunks(TransformEnv& env, Builder& b, FunctionId f, const Mask& in, const Axis& axis,
+                                     std::int64_t chunk, const Mask& force, std::span<const ValueId> args, Mask& out);
 
 }  // namespace tfvm

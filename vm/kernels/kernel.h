@@ -48,8 +48,8 @@ struct Kernel {
 
 // The kernel of an instruction with operands and results of these types: dot_general, concat, pad, reverse,
 // dynamic_slice, dynamic_update_slice, take, take_along, scatter_along, argmax, argmin, cumsum, cumprod, cummax,
-// cummin, cumlogsumexp. Attributes are in the Builder's normal form. Unsupported: no kernel for the op or its dtype
-// (complex).
+// cummin, cumlogsumexp, rng_bits, rng_split, rng_fold_in. Attributes are in the Builder's normal form. Unsupported: no
+// kernel for the op or its dtype (complex).
 Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op, AttrId at,
                            std::span<const TypeId> operands, std::span<const TypeId> results);
 

@@ -34,5 +34,6 @@ Result<Kernel> make_take_along(const KernelRequest&);
 Result<Kernel> make_scatter_along(const KernelRequest&);
 Result<Kernel> make_cumulative(const KernelRequest&);
 Result<Kernel> make_arg_reduce(const KernelRequest&);
+Result<Kernel> make_random(const KernelRequest&);
 
 }  // namespace tfvm

@@ -43,6 +43,10 @@ Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op
     case Op::argmax:
     case Op::argmin:
       return make_arg_reduce(r);
+    case Op::rng_bits:
+    case Op::rng_split:
+    case Op::rng_fold_in:
+      return make_random(r);
     default:
       return Error{Code::Unsupported,
                    row + "has no kernel" + (info(op).hole.empty() ? "" : ": " + std::string(info(op).hole))};
