@@ -1,7 +1,6 @@
 #pragma once
-// Makes one typed function of a template (or of a statement of a test). Blocks are lifted into functions as they are
-// met: a Frame is one function being built, its parent the one whose block it is. Methods give false after the first
-// error.
+// Makes one typed function of a template (or of a test's statement). Blocks are lifted into functions as they are met:
+// a Frame is one function being built, its parent the one whose block it is. Methods give false after an error.
 
 #include <functional>
 #include <unordered_set>
