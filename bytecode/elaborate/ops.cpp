@@ -101,8 +101,7 @@ bool Elaborator::named_axis(const Stmt& s, const OpInfo& row, AttrId& attrs) {
   if (name.kind != AttrKind::Str) return fail(Code::Type, what(s) + " needs the attribute 'axis_name', a string");
   const std::optional<std::int64_t> size = p_.axis_size(name.str);
   if (!size)
-    return fail(Code::Name,
-                what(s) + " no vmap around this has axis_name=\"" + std::string(t_.strings[name.str]) + "\"");
+    return fail(Code::Name, what(s) + " " + std::string(kNoAxis) + '"' + std::string(t_.strings[name.str]) + '"');
   if (!attr_spec(row, Key::axis_size)) return true;
   const AttrId written = t_.attrs.get(attrs, Key::axis_size);
   if (written != t_.attrs.none() && written != t_.attrs.of(*size))
