@@ -59,7 +59,7 @@ def verdict(failed, pending):
 
 
 def run(tfasm, folder):
-    command = [tfasm, "test", str(folder), "--json"]
+    command = [tfasm, "test", str(folder), "--json", "--verify-each"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         return json.loads(done.stdout)

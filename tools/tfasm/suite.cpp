@@ -129,10 +129,12 @@ void Suite::run(Unit& u) {
     return;
   }
   Context context(vm.budget());
+  VerifyEach verify(vm);
   const std::vector<Test>& all = vm.program().module().tests;
   const std::size_t imported = all.size() - u.names.size();
   for (std::size_t k = 0; k < u.selected.size(); ++k)
-    u.verdicts[k] = TestRun(vm, context, all[imported + u.selected[k]], u.file).run(o_.tier);
+    u.verdicts[k] =
+        TestRun(vm, context, all[imported + u.selected[k]], u.file, o_.verify_each ? &verify : nullptr).run(o_.tier);
 }
 
 void Suite::collect(Unit& u) {

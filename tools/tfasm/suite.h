@@ -16,8 +16,9 @@ struct SuiteOptions {
   std::optional<std::regex> filter;  // searched in "file: test"
   Tier tier = Tier::Both;
   unsigned jobs = 1;
-  bool update = false;    // rewrite the expected errors of bad-*.tfa
-  bool progress = false;  // on standard error
+  bool update = false;       // rewrite the expected errors of bad-*.tfa
+  bool verify_each = false;  // every function that is made
+  bool progress = false;     // on standard error
 };
 
 struct Counts {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bytecode/elaborate/eval.h"
+#include "bytecode/verify.h"
 #include "tools/tfasm/compare.h"
 #include "tools/tfasm/files.h"
 
@@ -23,6 +24,15 @@ Failure failure_of(VM& vm, const Error& e, std::string file, std::string test) {
   std::string shown = error_text(e, vm.tables().strings);
   if (!test.empty()) shown += fmt::format("note: in the test \"{}\" of {}\n", test, file);
   return {std::move(file), std::move(test), e.loc.line, whole_message(e), std::move(shown)};
+}
+
+VerifyEach::VerifyEach(VM& vm) : vm_(vm), nameless_(vm.tables().debugs.add({})) {}
+
+Status VerifyEach::run() {
+  const std::lock_guard guard(vm_.lock());
+  for (Tables& t = vm_.tables(); done_ < t.bodies.size(); ++done_)
+    if (Status s = verify(t, {static_cast<BodyId>(done_), nameless_}); !s) return s;
+  return ok();
 }
 
 void TestRun::fail(Error e, Loc where) {
@@ -87,6 +97,8 @@ bool TestRun::statement(const Stmt& s) {
 
 Result<std::vector<Value>> TestRun::evaluate(const Step& step) {
   const Result<Function> f = vm_.prepare(step);
+  if (verify_)
+    if (Status s = verify_->run(); !s) return std::move(s).error();
   if (!f) return f.error();
   std::vector<Value> inputs;
   for (const Local local : step.inputs) inputs.push_back(values_.at(local));

@@ -23,10 +23,23 @@ struct Verdict {
 
 enum class Tier : std::uint8_t { Interp, Jit, Both };
 
+// Verifies every function that has been made since it was last asked, whoever made it: a statement, a pass, a lowering.
+class VerifyEach {
+ public:
+  explicit VerifyEach(VM& vm);
+  Status run();
+
+ private:
+  VM& vm_;
+  DebugId nameless_;
+  std::uint32_t done_ = 0;
+};
+
 class TestRun {
  public:
-  TestRun(VM& vm, Context& context, const Test& test, std::string file)
-      : vm_(vm), context_(context), test_(test), file_(std::move(file)) {}
+  // `verify` may be null.
+  TestRun(VM& vm, Context& context, const Test& test, std::string file, VerifyEach* verify)
+      : vm_(vm), context_(context), test_(test), file_(std::move(file)), verify_(verify) {}
   // Tests that ask for a tier other than `tier` or this build's are skipped, as are those that say so.
   Verdict run(Tier tier);
 
@@ -45,6 +58,7 @@ class TestRun {
   Context& context_;
   const Test& test_;
   const std::string file_;
+  VerifyEach* const verify_;
   std::unordered_map<Local, Value> values_;
   Verdict verdict_;
 };
