@@ -298,8 +298,21 @@ ValueId Builder::constant(ConstId c) {
 ValueId Builder::scalar(DType dtype, double v) { return constant(t_.consts.scalar(dtype, v)); }
 ValueId Builder::scalar_int(DType dtype, std::int64_t v) { return constant(t_.consts.scalar_int(dtype, v)); }
 
+// Of packs and tapes only zeros exist: a tape of zeros is the empty one.
+ValueId Builder::zeros_of_items(TypeId id) {
+  const Type type = t_.types[id];
+  if (type.kind == TypeKind::Tape) {
+    const std::vector<std::byte> none(static_cast<std::size_t>(t_.types.bytes(id)), std::byte{0});
+    return constant(t_.consts.intern(id, none));
+  }
+  std::vector<ValueId> items;
+  for (TypeId item : type.items) items.push_back(zeros(item));
+  return emit(Op::pack, items, type.origin ? t_.attrs.dict({{Key::callee, type.origin}}) : t_.attrs.empty());
+}
+
 ValueId Builder::splat(TypeId type, double v) {
   if (failed_) return kNoValue;
+  if (!t_.types[type].is_tensor()) return zeros_of_items(type);
   const ValueId s = scalar(t_.types.dtype(type), v);
   return t_.types.rank(type) == 0 ? s : emit(Op::broadcast_to, {s}, {{Key::shape, t_.types.dims(type)}});
 }

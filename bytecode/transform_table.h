@@ -29,6 +29,8 @@ class CalleeRef {
   virtual Result<FunctionId> instantiate(std::span<const TypeId> args) = 0;
   // Names of its parameters without %, where it is (a transform that keeps the parameters of) a written function.
   virtual std::span<const StrId> param_names() const = 0;
+  // Is it one of the functions that `instantiate` has given?
+  virtual bool has_made(FunctionId f) const = 0;
   virtual std::string text() const = 0;  // "grad(@f)", for messages
   // The named axes in scope, outermost first. Whoever adds one takes it off again; what is instantiated meanwhile may
   // name it, and is kept apart by it.

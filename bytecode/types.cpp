@@ -53,8 +53,14 @@ TypeId TypeTable::pack(std::span<const TypeId> items, FunctionId origin) {
   return intern({.kind = TypeKind::Pack, .dtype = DType::Bool, .dims = {}, .items = items, .origin = origin});
 }
 
-TypeId TypeTable::tape(std::span<const TypeId> items) {
-  return intern({.kind = TypeKind::Tape, .dtype = DType::Bool, .dims = {}, .items = items, .origin = {}});
+TypeId TypeTable::tape(TypeId record, Dims dims) {
+  return intern({.kind = TypeKind::Tape, .dtype = DType::I64, .dims = dims, .items = {&record, 1}, .origin = {}});
+}
+
+bool TypeTable::is_differentiable(TypeId id) const {
+  const Type& t = (*this)[id];
+  if (t.is_tensor()) return tfvm::is_differentiable(t.dtype);
+  return std::ranges::any_of(t.items, [&](TypeId item) { return is_differentiable(item); });
 }
 
 std::int64_t TypeTable::elements(TypeId id) const {
@@ -80,7 +86,9 @@ std::string TypeTable::text(TypeId id) const {
   if (t.is_tensor()) return type_text(t.dtype, t.dims);
   std::string s = t.kind == TypeKind::Pack ? "pack(" : "tape(";
   for (std::size_t i = 0; i < t.items.size(); ++i) s += (i ? ", " : "") + text(t.items[i]);
-  return s + ")";
+  s += ")";
+  for (std::size_t d = 0; d < t.dims.size(); ++d) s += (d ? "," : "[") + std::to_string(t.dims[d]);
+  return t.dims.empty() ? s : s + "]";
 }
 
 }  // namespace tfvm

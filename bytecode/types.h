@@ -17,7 +17,8 @@ using Dims = std::span<const std::int64_t>;
 enum class TypeKind : std::uint8_t { Tensor, Pack, Tape };
 
 // Tensor: dtype and dims. Pack: the residuals of one call; `items` are their types and `origin` is the instance that
-// made it. Tape: a stack of records of `items`.
+// made it. Tape: what a loop wrote in each of its trips, as many as it ran; `items` is the type of one record, `dims`
+// are those of an array of tapes (from a scan over a loop).
 struct Type {
   TypeKind kind = TypeKind::Tensor;
   DType dtype = DType::F32;
@@ -39,7 +40,8 @@ class TypeTable {
   }
   TypeId scalar(DType dtype) { return tensor(dtype, Dims{}); }
   TypeId pack(std::span<const TypeId> items, FunctionId origin);
-  TypeId tape(std::span<const TypeId> items);
+  // A handle of 8 bytes in memory; all zero bits: no records, and whatever is read is zero.
+  TypeId tape(TypeId record, Dims dims = {});
   const Type& operator[](TypeId id) const { return types_[index(id)]; }
 
   DType dtype(TypeId id) const { return types_[index(id)].dtype; }
@@ -47,7 +49,8 @@ class TypeTable {
   std::int64_t rank(TypeId id) const { return types_[index(id)].rank(); }
   std::int64_t elements(TypeId id) const;  // of a tensor; types in the table never overflow
   std::int64_t bytes(TypeId id) const { return elements(id) * size_of(dtype(id)); }
-  bool is_differentiable(TypeId id) const { return (*this)[id].is_tensor() && tfvm::is_differentiable(dtype(id)); }
+  // Has tangents: of a pack or tape, where some item has.
+  bool is_differentiable(TypeId id) const;
   std::string text(TypeId id) const;  // f32[2,3]; f32 for a scalar
 
  private:

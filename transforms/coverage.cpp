@@ -53,11 +53,6 @@ bool lacks_transpose(Op op) {
     case Op::all_gather:
     case Op::ppermute:
     case Op::all_to_all:
-    case Op::while_:
-    case Op::pack:
-    case Op::unpack:
-    case Op::tape_push:
-    case Op::tape_pop:
       return true;
     default:
       return info(op).kind == OpKind::View || info(op).kind == OpKind::Write;
@@ -66,7 +61,6 @@ bool lacks_transpose(Op op) {
 
 std::string transpose_coverage(Op op) {
   if (transpose_rule(op)) return "rule";
-  if (op == Op::while_) return "missing: with tapes";
   return lacks_transpose(op) ? missing(op) : "-";
 }
 

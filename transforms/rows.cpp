@@ -2,6 +2,7 @@
 
 #include "transforms/compositions.h"
 #include "transforms/functions.h"
+#include "transforms/packs.h"
 #include "transforms/vmap/table.h"
 
 namespace tfvm {
@@ -146,27 +147,73 @@ TransformRow same_row(std::string_view name, std::string_view attrs) {
           .keeps_params = true};
 }
 
-// --- transforms that come later: an error that says so, when they are made
+// --- lin, bwd: the first argument is a pack, which says all
 
-template <const char* const& name>
-Result<FunctionId> make_later(TransformEnv&, CalleeRef&, AttrId, Types) {
-  return Error{Code::Unsupported, "[" + std::string(name) + "] comes with packs: residuals as one value"};
+Result<PackOrigin> origin_of(TransformEnv& env, CalleeRef& callee, std::string_view what, Types args) {
+  Result<PackOrigin> origin = pack_origin(env, args.empty() ? kNone<TypeId> : args[0]);
+  if (!origin) return Error{Code::Type, "[" + std::string(what) + "] " + origin.error().message};
+  if (!callee.has_made(origin->f))
+    return Error{Code::Type, "[" + std::string(what) + "] the pack comes from another function than " + callee.text()};
+  return origin;
 }
 
-constexpr const char* kLinearize = "linearize";
-constexpr const char* kLin = "lin";
-constexpr const char* kFwd = "fwd";
-constexpr const char* kBwd = "bwd";
-constexpr const char* kAot = "aot";
+std::vector<TypeId> select_types(std::span<const TypeId> types, const Mask& flags) {
+  std::vector<TypeId> out;
+  for (std::uint32_t k : positions(flags)) out.push_back(types[k]);
+  return out;
+}
 
-template <const char* const& name>
-TransformRow later_row() {
+// The types behind the pack: tangents of lin, cotangents of bwd.
+template <bool is_lin>
+Result<std::vector<TypeId>> behind_pack(TransformEnv& env, CalleeRef& callee, Types args) {
+  const Result<PackOrigin> origin = origin_of(env, callee, is_lin ? "lin" : "bwd", args);
+  if (!origin) return origin.error();
+  const Body& body = env.tables.bodies[origin->f.body];
+  if (is_lin) return select_types(body.param_types(), origin->active);
+  const std::vector<TypeId> results = body.result_types();
+  return select_types(results, differentiable(env.tables, results));
+}
+
+template <bool is_lin>
+Result<std::size_t> pack_arity(TransformEnv& env, CalleeRef& callee, AttrId, Types available) {
+  const Result<std::vector<TypeId>> types = behind_pack<is_lin>(env, callee, available);
+  return types ? Result<std::size_t>(types->size() + 1) : types.error();
+}
+
+template <bool is_lin>
+Result<FunctionId> make_from_pack(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<std::vector<TypeId>> types = behind_pack<is_lin>(env, callee, args);
+  if (!types) return types.error();
+  for (std::size_t k = 0; k < types->size(); ++k)
+    if (args[k + 1] != (*types)[k])
+      return Error{Code::Type, std::string(is_lin ? "[lin] tangent " : "[bwd] cotangent ") + std::to_string(k) +
+                                   ": expected " + env.tables.types.text((*types)[k]) + ", got " +
+                                   env.tables.types.text(args[k + 1])};
+  return is_lin ? lin_transform(env, args[0]) : bwd_transform(env, args[0], params_of(env, attrs));
+}
+
+template <bool is_lin>
+std::optional<DType> pack_hint(TransformEnv& env, CalleeRef& callee, AttrId, Types args, std::size_t k) {
+  const Result<std::vector<TypeId>> types = behind_pack<is_lin>(env, callee, args);
+  if (!types || k == 0 || k > types->size() || !env.tables.types[(*types)[k - 1]].is_tensor()) return std::nullopt;
+  return env.tables.types.dtype((*types)[k - 1]);
+}
+
+template <bool is_lin>
+TransformRow pack_row(std::string_view name, std::string_view attrs) {
   return {.name = name,
-          .attrs = parse_attr_specs("argnums:any=[0] has_aux:bool=false partition:str=\"min_cut\""),
-          .arity = same_arity,
-          .make = make_later<name>,
-          .keeps_params = true};
+          .attrs = parse_attr_specs(attrs),
+          .arity = pack_arity<is_lin>,
+          .make = make_from_pack<is_lin>,
+          .keeps_params = false,
+          .hint = pack_hint<is_lin>};
 }
+
+Result<FunctionId> linearize_only(TransformEnv& env, FunctionId f, const DerivParams&) {
+  return linearize_transform(env, f);
+}
+
+Result<FunctionId> aot_only(TransformEnv& env, FunctionId f, const DerivParams&) { return aot_transform(env, f); }
 
 }  // namespace
 
@@ -200,11 +247,11 @@ TransformTable transform_table(TransformEnv& env) {
   table.rows.push_back(same_row<jacrev_transform>("jacrev", kJacobian));
   table.rows.push_back(same_row<hessian_transform>("hessian", "argnums:any=[0]"));
   table.rows.push_back(vmap_row());
-  table.rows.push_back(later_row<kLinearize>());
-  table.rows.push_back(later_row<kLin>());
-  table.rows.push_back(later_row<kFwd>());
-  table.rows.push_back(later_row<kBwd>());
-  table.rows.push_back(later_row<kAot>());
+  table.rows.push_back(same_row<linearize_only>("linearize", ""));
+  table.rows.push_back(pack_row<true>("lin", ""));
+  table.rows.push_back(same_row<fwd_transform>("fwd", "argnums:any=[0] partition:str=\"min_cut\""));
+  table.rows.push_back(pack_row<false>("bwd", "argnums:any=[0] partition:str=\"min_cut\""));
+  table.rows.push_back(same_row<aot_only>("aot", "argnums:any=[0] partition:str=\"min_cut\""));
   return table;
 }
 

@@ -48,6 +48,17 @@ bool is_aligned(const Tensor& t) {
   return reinterpret_cast<std::uintptr_t>(t.data()) % static_cast<std::uintptr_t>(size) == 0;
 }
 
+// The tensor, which points to tapes, as their owner.
+Tensor with_tapes(const Tensor& t, const std::shared_ptr<Tapes>& tapes) {
+  struct Owner {
+    Tensor tensor;
+    std::shared_ptr<Tapes> tapes;
+  };
+  const auto release = [](void* owner) { delete static_cast<Owner*>(owner); };
+  StorageRef storage = StorageRef::borrow(t.data(), t.bytes(), release, new Owner{t, tapes});
+  return Tensor::over(t.data(), t.dtype(), t.layout(), std::move(storage));
+}
+
 bool is_plain(const Tensor& t) { return t.is_row_major() && is_aligned(t); }
 
 }  // namespace
@@ -66,9 +77,12 @@ Status Context::run(const Plan& plan, std::span<std::byte* const> inputs, std::s
   auto** roots = reinterpret_cast<std::byte**>(slab_->data());
   std::copy(inputs.begin(), inputs.end(), roots + kFirstParam);
   std::copy(outputs.begin(), outputs.end(), roots + plan.first_result());
-  Executor executor(limits, sink);
+  Executor executor(limits, sink, budget_);
   const FloatMode mode;
-  if (executor.run(plan, slab_->data())) return ok();
+  if (executor.run(plan, slab_->data())) {
+    if (plan.gives_tapes) escaped_ = std::make_shared<Tapes>(executor.take_tapes());
+    return ok();
+  }
   failed_at_ = executor.origin();
   return executor.error();
 }
@@ -117,6 +131,9 @@ Result<std::vector<Tensor>> Context::call(const Plan& plan, std::span<const Tens
     outputs.push_back(*std::move(t));
   }
   if (Status s = call(plan, inputs, outputs); !s) return std::move(s).error();
+  for (std::size_t k = 0; k < outputs.size() && plan.gives_tapes; ++k)
+    if (plan.results[k].is_tape) outputs[k] = with_tapes(outputs[k], escaped_);
+  escaped_.reset();
   return outputs;
 }
 

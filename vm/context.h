@@ -37,6 +37,7 @@ class Context {
   BudgetRef budget_;
   StorageRef slab_;
   StepOrigin failed_at_;
+  std::shared_ptr<Tapes> escaped_;  // that results of the last call point to, until they have an owner
   std::vector<std::byte*> in_, out_;
 };
 

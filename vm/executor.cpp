@@ -9,32 +9,16 @@
 #include "vm/executor.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
 #include "bytecode/consts.h"
+#include "vm/run_steps.h"
 
 namespace tfvm {
 
-namespace {
-
-std::byte* at(std::byte* const* roots, const Address& p) { return roots[p.root] + p.offset; }
-
-std::byte** roots_of(std::byte* frame) { return reinterpret_cast<std::byte**>(frame); }
-
-void set_roots(std::byte** to, std::byte* const* from, const Plan& plan, Addresses list) {
-  const Address* p = plan.places.data() + list.begin;
-  for (std::uint32_t k = 0; k < list.count; ++k) to[k] = at(from, p[k]);
-}
-
-void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
-  if (to != from && bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
-}
-
-}  // namespace
-
 bool Executor::run(const Plan& plan, std::byte* frame) {
+  const std::size_t mark = tapes_.mark();
   std::byte** roots = roots_of(frame);
   roots[kFrameRoot] = frame;
   roots[kPoolRoot] = plan.pool ? plan.pool->data() : nullptr;
@@ -50,6 +34,7 @@ bool Executor::run(const Plan& plan, std::byte* frame) {
   }
   for (const ResultCopy& c : plan.result_copies)
     copy_bytes(roots[plan.first_result() + c.result], roots[kFirstParam + c.param], c.bytes);
+  if (!plan.gives_tapes && tapes_.mark() > mark) tapes_.release(mark);
   return true;
 }
 
@@ -66,6 +51,8 @@ bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
       return loop(plan, plan.whiles[s.index], roots);
     case StepKind::Scan:
       return loop(plan.scans[s.index], plan, roots);
+    case StepKind::TapeScan:
+      return loop(plan.tape_scans[s.index], plan, roots);
     case StepKind::Reduce:
       return reduce(plan.reduces[s.index], roots);
     case StepKind::Assert:
@@ -126,22 +113,6 @@ bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
   return run(target, frame);
 }
 
-namespace {
-
-// Pointers of a carry at the start of a loop. Alternate: the first trip reads the initial value where it stands.
-void start(const LoopCarry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
-  param = at(roots, c.init);
-  result = at(roots, c.result);
-  if (c.kind == LoopCarry::Kind::InPlace) {
-    copy_bytes(result, param, c.bytes);
-    param = result;
-  } else if (c.kind == LoopCarry::Kind::Kept) {
-    result = param;
-  }
-}
-
-}  // namespace
-
 bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
   const Plan& body = *s.body;
   std::byte* frame = at(roots, s.frame);
@@ -183,6 +154,7 @@ bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
   seen += s.cond_consts.count;
   const std::size_t carries = s.carries.size();
   for (std::size_t k = 0; k < carries; ++k) start(s.carries[k], roots, params[k], results[k]);
+  for (const TapeRow& t : s.tapes) set_tape(at(roots, t.place), tapes_.make(t.bytes));
   for (bool to_result = true;; to_result = !to_result) {
     for (std::size_t k = 0; k < carries; ++k) seen[k] = params[k];
     if (!poll() || !run(cond, cond_frame)) return false;
@@ -190,6 +162,8 @@ bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
     for (std::size_t k = 0; k < carries; ++k)
       if (s.carries[k].kind == LoopCarry::Kind::Alternate)
         results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
+    for (std::size_t k = 0; k < s.tapes.size(); ++k)
+      if (!(results[carries + k] = tape_at(at(roots, s.tapes[k].place))->append())) return out_of_memory();
     if (!run(body, body_frame)) return false;
     for (std::size_t k = 0; k < carries; ++k) params[k] = results[k];
   }
@@ -269,6 +243,11 @@ bool Executor::poll() {
   return false;
 }
 
+bool Executor::out_of_memory() {
+  code_ = Code::Memory;
+  return false;
+}
+
 Error Executor::error() const {
   const PlanStep s = plan_->steps[step_];
   switch (code_) {
@@ -279,6 +258,8 @@ Error Executor::error() const {
     case Code::Index:
       return Error(code_, fmt::format("[{}] index {} is out of range for an extent of {} (element {} of the indices)",
                                       name(plan_->kernels[s.index].op), index_.value, index_.bound, index_.position));
+    case Code::Memory:
+      return Error(code_, "the memory of a loop's tape can't be allocated");
     case Code::Cancelled:
       return Error(code_, "the call was cancelled");
     default:

@@ -1,5 +1,6 @@
 // Calls, and the forms of control flow that name their functions.
 #include "bytecode/elaborate/elaborator.h"
+#include "bytecode/nested_types.h"
 
 namespace tfvm {
 
@@ -204,15 +205,12 @@ bool Elaborator::scan_function(const Stmt& s) {
   return define(s, b().emit_all(Op::scan, args, attrs));
 }
 
-TypeId Elaborator::slice_type(TypeId x) {
-  const Type type = t_.types[x];
-  return t_.types.tensor(type.dtype, type.dims.subspan(1));
-}
+TypeId Elaborator::slice_type(TypeId x) { return step_type(t_.types, x); }
 
 // The number of steps: the attribute, or the leading dim of the inputs.
 bool Elaborator::length(const Stmt& s, AttrId& attrs, std::span<const ValueId> xs, std::int64_t& out) {
   for (ValueId x : xs)
-    if (const Type& type = t_.types[b().type(x)]; !type.is_tensor() || type.rank() == 0)
+    if (!leading_size(t_.types, b().type(x)))
       return fail(Code::Type,
                   what(s) + " steps along the leading dim of its inputs; one is " + t_.types.text(b().type(x)));
   if (t_.attrs.has(attrs, Key::length)) {
@@ -222,7 +220,7 @@ bool Elaborator::length(const Stmt& s, AttrId& attrs, std::span<const ValueId> x
     return true;
   }
   if (xs.empty()) return fail(Code::Type, what(s) + " needs the attribute 'length', as it has no inputs");
-  out = b().dims(xs[0])[0];
+  out = *leading_size(t_.types, b().type(xs[0]));
   attrs = t_.attrs.with(attrs, Key::length, t_.attrs.of(out));
   return true;
 }

@@ -25,6 +25,10 @@ std::vector<FunctionId> Callee::instances() const {
   return all;
 }
 
+bool Callee::has_made(FunctionId f) const {
+  return std::ranges::any_of(made_, [&](const auto& entry) { return entry.second == f; });
+}
+
 Result<FunctionId> Callee::instantiate(std::span<const TypeId> args) {
   InstanceKey key = this->key(args);
   if (const auto it = made_.find(key); it != made_.end()) return it->second;

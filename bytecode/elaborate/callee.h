@@ -29,6 +29,7 @@ class Callee : public CalleeRef {
   explicit Callee(Program& p) : p_(p) {}
   Result<FunctionId> instantiate(std::span<const TypeId> args) final;
   std::vector<NamedAxis>& axes() final;
+  bool has_made(FunctionId f) const final;
   // What the instruction `call` has for these arguments: {callee}, and own rules where the function has some.
   virtual Result<AttrId> call_attrs(std::span<const TypeId> args);
   // The params and buffers that it reads, by the text, in order of declaration.

@@ -153,7 +153,8 @@ void Lift::instr(Rewriter& rw, InstrId i) {
       lift(Key::branches), operands = with_globals(rw, in.operands, 1);
       break;
     case Op::scan:
-      lift(Key::body), more(Key::consts), operands = with_globals(rw, in.operands, 0);
+    case Op::tape_scan:
+      lift(Key::body), more(Key::consts), operands = with_globals(rw, in.operands, in.op == Op::scan ? 0 : 1);
       break;
     case Op::while_: {
       lift(Key::cond), lift(Key::body);

@@ -16,9 +16,6 @@ bool is_internal(Op op) {
     case Op::write:
     case Op::pack:
     case Op::unpack:
-    case Op::tape_new:
-    case Op::tape_push:
-    case Op::tape_pop:
       return true;
     default:
       return info(op).kind == OpKind::Control;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bytecode/infer/steps.h"
+#include "bytecode/nested_types.h"
 
 namespace tfvm {
 
@@ -29,6 +30,16 @@ bool check_results(InferCtx& c, FunctionId f, Types wanted) {
   const std::vector<TypeId> results = c.t.body(f).result_types();
   return std::ranges::equal(results, wanted) ||
          c.fail("expected " + called(c, f) + " to give " + list(c, wanted) + ", got " + list(c, results));
+}
+
+// The carries first, then `more` results of any type.
+bool check_carries(InferCtx& c, FunctionId body, Types carries, std::size_t more) {
+  const std::vector<TypeId> results = c.t.body(body).result_types();
+  if (results.size() == carries.size() + more && std::ranges::equal(Types(results).first(carries.size()), carries))
+    return true;
+  if (more == 0) return check_results(c, body, carries);
+  return c.fail("expected " + called(c, body) + " to give the carries " + list(c, carries) + " and " +
+                std::to_string(more) + " more, got " + list(c, results));
 }
 
 std::vector<TypeId> joined(Types a, Types b) {
@@ -90,10 +101,14 @@ bool infer_while(InferCtx& c) {
   const FunctionId cond = c.t.attrs.get_func(c.attrs, Key::cond), body = c.t.attrs.get_func(c.attrs, Key::body);
   const Types carries = c.in.subspan(k + b);
   const TypeId predicate = c.t.types.scalar(DType::Bool);
+  std::vector<TypeId> results = c.t.body(body).result_types();
+  const std::int64_t tapes = c.get_int(Key::tapes);
+  if (tapes < 0 || static_cast<std::size_t>(tapes) > results.size()) return c.fail("expected tapes as a count of results");
   if (!check_params(c, cond, joined(c.in.first(k), carries)) || !check_results(c, cond, {&predicate, 1}) ||
-      !check_params(c, body, joined(c.in.subspan(k, b), carries)) || !check_results(c, body, carries))
+      !check_params(c, body, joined(c.in.subspan(k, b), carries)) || !check_carries(c, body, carries, infer::at(tapes)))
     return false;
   c.out.assign(carries.begin(), carries.end());
+  for (TypeId step : Types(results).subspan(carries.size())) c.out.push_back(recorded_type(c.t.types, step));
   return true;
 }
 
@@ -101,9 +116,10 @@ namespace {
 // The number of steps: given, or the leading size of the scanned inputs; they must agree.
 bool scan_length(InferCtx& c, std::size_t first_x) {
   for (std::size_t k = first_x; k < c.in.size(); ++k) {
-    if (!c.type(k).is_tensor() || c.dims(k).empty()) return infer::expect(c, "scanned inputs with a leading dim");
-    if (!c.has(Key::length)) c.set(Key::length, c.dims(k)[0]);
-    if (c.dims(k)[0] != c.get_int(Key::length))
+    const std::optional<std::int64_t> n = leading_size(c.t.types, c.in[k]);
+    if (!n) return infer::expect(c, "scanned inputs with a leading dim");
+    if (!c.has(Key::length)) c.set(Key::length, *n);
+    if (*n != c.get_int(Key::length))
       return c.fail("expected scanned inputs of length " + std::to_string(c.get_int(Key::length)) + ", got " +
                     c.t.types.text(c.in[k]));
   }
@@ -112,16 +128,17 @@ bool scan_length(InferCtx& c, std::size_t first_x) {
          c.fail("expected a length of at least 0, got " + std::to_string(c.get_int(Key::length)));
 }
 
-// One step's part of scanned input k.
-TypeId slice_type(InferCtx& c, std::size_t k) { return c.t.types.tensor(c.dtype(k), c.dims(k).subspan(1)); }
-
-// The type of `length` results of a step.
-bool push_stacked(InferCtx& c, TypeId step) {
-  if (!c.t.types[step].is_tensor()) return c.fail("expected stacked outputs that are tensors, got a pack or a tape");
-  infer::Shape dims{c.get_int(Key::length)};
-  const Dims d = c.t.types.dims(step);
-  dims.insert(dims.end(), d.begin(), d.end());
-  return c.push(c.t.types.dtype(step), dims);
+// The body takes `params` and gives the carries first; what it gives beyond them.
+bool scan_body(InferCtx& c, Types params, Types carries, std::vector<TypeId>& rest) {
+  const FunctionId body = c.t.attrs.get_func(c.attrs, Key::body);
+  if (!check_params(c, body, params)) return false;
+  const std::vector<TypeId> results = c.t.body(body).result_types();
+  if (results.size() < carries.size() || !std::ranges::equal(Types(results).first(carries.size()), carries))
+    return c.fail("expected " + called(c, body) + " to give the carries " + list(c, carries) + " first, got " +
+                  list(c, results));
+  c.out.assign(carries.begin(), carries.end());
+  rest.assign(results.begin() + static_cast<std::ptrdiff_t>(carries.size()), results.end());
+  return true;
 }
 }  // namespace
 
@@ -130,18 +147,31 @@ bool infer_scan(InferCtx& c) {
   const std::size_t consts = infer::at(c.get_int(Key::consts)), carry = infer::at(c.get_int(Key::carry));
   if (!scan_length(c, consts + carry)) return false;
   if (c.get_int(Key::unroll) < 1) return c.fail("expected unroll of at least 1");
-  std::vector<TypeId> params(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(consts + carry));
-  for (std::size_t k = consts + carry; k < c.in.size(); ++k) params.push_back(slice_type(c, k));
-  const FunctionId body = c.t.attrs.get_func(c.attrs, Key::body);
-  if (!check_params(c, body, params)) return false;
-  const std::vector<TypeId> results = c.t.body(body).result_types();
-  const Types carries = c.in.subspan(consts, carry);
-  if (results.size() < carry || !std::ranges::equal(Types(results).first(carry), carries))
-    return c.fail("expected " + called(c, body) + " to give the carries " + list(c, carries) + " first, got " +
-                  list(c, results));
-  c.out.assign(carries.begin(), carries.end());
-  for (TypeId step : Types(results).subspan(carry))
-    if (!push_stacked(c, step)) return false;
+  std::vector<TypeId> params(c.in.begin(), c.in.begin() + static_cast<std::ptrdiff_t>(consts + carry)), rest;
+  for (std::size_t k = consts + carry; k < c.in.size(); ++k) params.push_back(step_type(c.t.types, c.in[k]));
+  if (!scan_body(c, params, c.in.subspan(consts, carry), rest)) return false;
+  for (TypeId step : rest) {
+    const std::optional<TypeId> stacked = stacked_type(c.t.types, step, c.get_int(Key::length));
+    if (!stacked) return c.fail("expected results that fit into memory, got " + std::to_string(c.get_int(Key::length)) +
+                                " times " + c.t.types.text(step));
+    c.out.push_back(*stacked);
+  }
+  return true;
+}
+
+bool infer_tape_scan(InferCtx& c) {
+  if (!check_scalar(c, "count of trips") || !check_counts(c, {Key::consts, Key::carry})) return false;
+  const std::size_t consts = infer::at(c.get_int(Key::consts)), carry = infer::at(c.get_int(Key::carry));
+  const Types args = c.in.subspan(1);
+  if (consts + carry > args.size()) return infer::expect(c, "as many operands as consts and carry say");
+  std::vector<TypeId> params(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(consts + carry)), rest;
+  for (TypeId tape : args.subspan(consts + carry)) {
+    const std::optional<TypeId> record = record_type(c.t.types, tape);
+    if (!record) return infer::expect(c, "scanned inputs that are tapes");
+    params.push_back(*record);
+  }
+  if (!scan_body(c, params, args.subspan(consts, carry), rest)) return false;
+  for (TypeId step : rest) c.out.push_back(recorded_type(c.t.types, step));
   return true;
 }
 

@@ -25,25 +25,6 @@ bool infer_unpack(InferCtx& c) {
   return true;
 }
 
-// A new tape holds nothing; the first push settles what its records are.
-bool infer_tape(InferCtx& c) {
-  if (c.op == Op::tape_new) {
-    c.out.push_back(c.t.types.tape({}));
-    return true;
-  }
-  if (c.type(0).kind != TypeKind::Tape) return infer::expect(c, "a tape");
-  const auto items = c.type(0).items;
-  if (c.op == Op::tape_pop) {
-    c.out.push_back(c.in[0]);
-    c.out.insert(c.out.end(), items.begin(), items.end());
-    return true;
-  }
-  const auto record = c.in.subspan(1);
-  if (!items.empty() && !std::ranges::equal(items, record)) return infer::expect(c, "a record of the tape's types");
-  c.out.push_back(c.t.types.tape(record));
-  return true;
-}
-
 bool infer_global(InferCtx& c) {
   return c.push(c.t.attrs.get_dtype(c.attrs, Key::dtype), c.get_ints(Key::shape));
 }

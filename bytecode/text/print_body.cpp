@@ -208,7 +208,8 @@ class BodyPrinter {
         out_ += callee(in.attrs, Key::body) + " (" + args + ')';
         return attributes(in, {Key::cond, Key::body});
       case Op::scan:
-        out_ += "scan " + callee(in.attrs, Key::body) + " (" + args + ')';
+      case Op::tape_scan:
+        out_ += std::string(name(in.op)) + ' ' + callee(in.attrs, Key::body) + " (" + args + ')';
         return attributes(in, {Key::body});
       default:
         out_ += name(in.op);

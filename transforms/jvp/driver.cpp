@@ -13,7 +13,7 @@ Mask JvpCtx::active() const {
 
 ValueId JvpCtx::add(ValueId a, ValueId c) {
   if (a == kNoValue) return c;
-  return c == kNoValue ? a : b.emit(Op::add, {a, c});
+  return c == kNoValue ? a : add_values(b, a, c);
 }
 
 namespace {

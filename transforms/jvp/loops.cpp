@@ -45,15 +45,15 @@ void jvp_while(JvpCtx& c) {
   AttrTable& at = c.tables().attrs;
   const auto cond_consts = static_cast<std::size_t>(at.get_int(c.in.attrs, Key::cond_consts));
   const auto body_consts = static_cast<std::size_t>(at.get_int(c.in.attrs, Key::body_consts));
-  const std::size_t n = c.in.num_results;
+  const std::size_t n = c.x.size() - cond_consts - body_consts, tapes = c.in.num_results - n;
   const Mask active = c.active();
   const Mask consts = slice(active, cond_consts, body_consts);
   Mask carries = slice(active, cond_consts + body_consts, n);
-  const Result<Jvp> r = fixpoint(c, c.func(Key::body), consts, carries, {}, 0);
+  const Result<Jvp> r = fixpoint(c, c.func(Key::body), consts, carries, {}, tapes);
   if (!r) return forward(c.b, r.error());
-  const std::size_t groups[] = {body_consts, n}, out_groups[] = {n};
+  const std::size_t groups[] = {body_consts, n}, out_groups[] = {n, tapes};
   const Mask flags = concat({&consts, &carries});
-  const Result<FunctionId> body = rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, carries));
+  const Result<FunctionId> body = rearrange(c.env, r->f, regroup(groups, flags), regroup(out_groups, r->out));
   if (!body) return forward(c.b, body.error());
   std::vector<TypeId> extra;
   for (std::uint32_t k : positions(carries)) extra.push_back(c.b.type(c.x[cond_consts + body_consts + k]));
@@ -64,17 +64,19 @@ void jvp_while(JvpCtx& c) {
   operands.insert(operands.end(), rest.begin(), rest.end());
   AttrId attrs = at.with(at.with(c.in.attrs, Key::cond, at.of(*cond)), Key::body, at.of(*body));
   attrs = at.with(attrs, Key::body_consts, at.of(static_cast<std::int64_t>(body_consts + count(consts))));
-  ungroup(c, c.b.emit_all(Op::while_, operands, attrs), out_groups, carries);
+  attrs = at.with(attrs, Key::tapes, at.of(static_cast<std::int64_t>(tapes + count(slice(r->out, n, tapes)))));
+  ungroup(c, c.b.emit_all(Op::while_, operands, attrs), out_groups, r->out);
 }
 
 void jvp_scan(JvpCtx& c) {
   AttrTable& at = c.tables().attrs;
+  const std::size_t first = c.in.op == Op::tape_scan ? 1 : 0;  // behind the count of trips
   const auto consts_n = static_cast<std::size_t>(at.get_int(c.in.attrs, Key::consts));
   const auto n = static_cast<std::size_t>(at.get_int(c.in.attrs, Key::carry));
-  const std::size_t xs_n = c.x.size() - consts_n - n, ys_n = c.in.num_results - n;
+  const std::size_t xs_n = c.x.size() - first - consts_n - n, ys_n = c.in.num_results - n;
   const Mask active = c.active();
-  const Mask consts = slice(active, 0, consts_n), xs = slice(active, consts_n + n, xs_n);
-  Mask carries = slice(active, consts_n, n);
+  const Mask consts = slice(active, first, consts_n), xs = slice(active, first + consts_n + n, xs_n);
+  Mask carries = slice(active, first + consts_n, n);
   const Result<Jvp> r = fixpoint(c, c.func(Key::body), consts, carries, xs, ys_n);
   if (!r) return forward(c.b, r.error());
   const std::size_t groups[] = {consts_n, n, xs_n}, out_groups[] = {n, ys_n};
@@ -84,7 +86,10 @@ void jvp_scan(JvpCtx& c) {
   AttrId attrs = at.with(c.in.attrs, Key::body, at.of(*body));
   attrs = at.with(attrs, Key::consts, at.of(static_cast<std::int64_t>(consts_n + count(consts))));
   attrs = at.with(attrs, Key::carry, at.of(static_cast<std::int64_t>(n + count(carries))));
-  ungroup(c, c.b.emit_all(Op::scan, grouped(c, 0, groups, flags), attrs), out_groups, r->out);
+  std::vector<ValueId> operands(c.x.begin(), c.x.begin() + static_cast<std::ptrdiff_t>(first));
+  const std::vector<ValueId> rest = grouped(c, first, groups, flags);
+  operands.insert(operands.end(), rest.begin(), rest.end());
+  ungroup(c, c.b.emit_all(c.in.op, operands, attrs), out_groups, r->out);
 }
 
 }  // namespace tfvm

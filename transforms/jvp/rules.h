@@ -5,6 +5,7 @@
 #include "bytecode/rewriter.h"
 #include "transforms/functions.h"
 #include "transforms/jvp/jvp.h"
+#include "transforms/values.h"
 
 namespace tfvm {
 
@@ -66,6 +67,8 @@ void jvp_call(JvpCtx&);
 void jvp_cond(JvpCtx&);
 void jvp_switch(JvpCtx&);
 void jvp_while(JvpCtx&);
-void jvp_scan(JvpCtx&);
+void jvp_scan(JvpCtx&);  // tape_scan too
+void jvp_pack(JvpCtx&);
+void jvp_unpack(JvpCtx&);
 
 }  // namespace tfvm

@@ -132,6 +132,10 @@ JvpEntry jvp_entry(Op op) {
       return by(jvp_same);
     case Op::optimization_barrier:
       return by(jvp_barrier);
+    case Op::pack:
+      return by(jvp_pack);
+    case Op::unpack:
+      return by(jvp_unpack);
     default:
       return {};
   }

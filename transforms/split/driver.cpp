@@ -82,10 +82,8 @@ struct Walk {
     SplitCtx c{env, known, in, static_cast<InstrId>(i), map, steps};
     if (info(in.op).kind != OpKind::Control || use == SplitUse::Hoist) return c.keep_whole();
     if (in.op == Op::call) return split_call(c);
-    if (in.op == Op::scan) return split_scan(c);
-    if (in.op != Op::while_) return split_branches(c);
-    known.fail(Code::Unsupported,
-               "reverse mode over `while` needs a tape of its carries (comes with tapes); use `scan`, or forward mode");
+    if (in.op == Op::cond || in.op == Op::switch_) return split_branches(c);
+    split_loop(c);
   }
 
   // Steps that no unknown result needs are dropped, and with them their residuals.

@@ -8,7 +8,8 @@
 //
 // Residuals are saved as little as may be: a parameter is passed on, not returned; constants and broadcasts are made
 // again. Over `cond` and `switch` the residuals of the branches share slots by type, a branch fills foreign slots with
-// zeros. Over `scan` they are stacked, but what does not change from step to step is taken out of the loop.
+// zeros. Over `scan` they are stacked, over `while` and `tape_scan` written on tapes, but what does not change from trip
+// to trip is taken out of the loop.
 
 #include "transforms/env.h"
 
@@ -27,8 +28,7 @@ enum class SplitUse : std::uint8_t {
 };
 
 // `unknown`: per parameter. Results are unknown where they depend on one, or where `force` (empty = none) asks for it.
-// `pass_on` (empty = all): known parameters that may be residuals as they are. Errors: reverse mode over `while`.
-// Memoised.
+// `pass_on` (empty = all): known parameters that may be residuals as they are. Memoised.
 Result<Split> split(TransformEnv& env, FunctionId f, const Mask& unknown, const Mask& force = {},
                     const Mask& pass_on = {}, SplitUse use = SplitUse::Linearize);
 

@@ -95,6 +95,18 @@ void transpose_call(TransposeCtx& c) {
   c.add_all(0, c.b.emit_all(Op::call, operands, attrs), t->in);
 }
 
+void transpose_pack(TransposeCtx& c) {
+  const std::vector<ValueId> items = unpack(c.b, c.ct());
+  for (std::size_t k = 0; k < items.size(); ++k) c.add(k, items[k]);
+}
+
+void transpose_unpack(TransposeCtx& c) {
+  std::vector<ValueId> items;
+  for (std::uint32_t k = 0; k < c.in.num_results && !c.b.failed(); ++k)
+    items.push_back(c.ct(k) != kNoValue ? c.ct(k) : c.b.zeros(c.body.type(c.in.result(k))));
+  c.add(0, pack_as(c.b, c.type(0), items));
+}
+
 void transpose_branches(TransposeCtx& c) {
   if (c.is_linear(0)) return c.refuse();
   const Mask all = c.linear_operands(), cts = c.ct_mask();

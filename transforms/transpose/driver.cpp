@@ -34,7 +34,7 @@ std::vector<ValueId> TransposeCtx::active_cts() const {
 void TransposeCtx::add(std::size_t k, ValueId v) {
   if (!is_linear(k) || v == kNoValue || is_zero(b, v)) return;
   ValueId& sum = cts[index(in.operands[k])];
-  sum = sum == kNoValue ? v : b.emit(Op::add, {sum, v});
+  sum = sum == kNoValue ? v : add_values(b, sum, v);
   b.name_from(sum, in.operands[k], "ct");
 }
 
@@ -118,7 +118,7 @@ std::vector<ValueId> transpose_into(TransformEnv& env, Builder& b, FunctionId f,
   for (std::size_t k = 0; k < cts.size() && !b.failed(); ++k) {
     const std::uint32_t v = index(w.body.results[k]);
     if (cts[k] == kNoValue || !w.linear[v]) continue;
-    w.cts[v] = w.cts[v] == kNoValue ? cts[k] : b.emit(Op::add, {w.cts[v], cts[k]});
+    w.cts[v] = w.cts[v] == kNoValue ? cts[k] : add_values(b, w.cts[v], cts[k]);
   }
   for (std::uint32_t i = w.body.num_instrs(); i-- > 0 && !b.failed();) w.backward(i);
   std::vector<ValueId> out;

@@ -2,6 +2,7 @@
 // What the transpose rules see: one instruction, linear in some operands, and the cotangents of its results.
 
 #include "transforms/transpose/transpose.h"
+#include "transforms/values.h"
 
 namespace tfvm {
 
@@ -69,6 +70,8 @@ void transpose_scatter_along(TransposeCtx&);
 void transpose_dot_general(TransposeCtx&);
 void transpose_call(TransposeCtx&);
 void transpose_branches(TransposeCtx&);  // cond, switch
-void transpose_scan(TransposeCtx&);
+void transpose_scan(TransposeCtx&);  // tape_scan too
+void transpose_pack(TransposeCtx&);
+void transpose_unpack(TransposeCtx&);
 
 }  // namespace tfvm

@@ -74,7 +74,12 @@ TransposeRule transpose_rule(Op op) {
     case Op::switch_:
       return transpose_branches;
     case Op::scan:
+    case Op::tape_scan:
       return transpose_scan;
+    case Op::pack:
+      return transpose_pack;
+    case Op::unpack:
+      return transpose_unpack;
     default:
       return nullptr;
   }

@@ -41,6 +41,9 @@ struct BatchCtx {
   AttrId shift_axis(Key key) const;
 };
 
+// One value for every lane: the same in each.
+ValueId add_batch_dim(Builder& b, ValueId v, std::int64_t size);
+
 using BatchRule = void (*)(BatchCtx&);
 // The rule of an op; null where there is none (the driver then loops over lanes).
 BatchRule batch_rule(Op op);
@@ -77,6 +80,9 @@ void batch_cond(BatchCtx&);
 void batch_switch(BatchCtx&);
 void batch_while(BatchCtx&);
 void batch_scan(BatchCtx&);
+void batch_tape_scan(BatchCtx&);
+void batch_pack(BatchCtx&);
+void batch_unpack(BatchCtx&);
 void batch_by_lanes(BatchCtx&);  // the fallback: a scan over lanes
 
 }  // namespace tfvm

@@ -1,22 +1,33 @@
 // cond and switch. An unbatched predicate stays a branch. A batched one runs each branch that some lane takes.
 #include <algorithm>
 
+#include "transforms/values.h"
 #include "transforms/vmap/control.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
 
 ValueId select_lanes(BatchCtx& c, ValueId mask, ValueId yes, ValueId no) {
-  if (c.b.failed()) return kNoValue;
-  std::vector<std::int64_t> column(static_cast<std::size_t>(c.b.rank(yes)), 1);
-  column[0] = c.axis.size;
-  const ValueId m = c.b.emit(Op::reshape, {mask}, {{Key::shape, Ints(column)}});
-  return c.b.emit(Op::select, {m, yes, no});
+  if (yes == no) return yes;
+  const ValueId both[] = {yes, no};
+  return map_values(c.b, both, std::span(&mask, 1),
+                    [&](Builder& b, std::span<const ValueId> m, std::span<const ValueId> v) {
+                      std::vector<std::int64_t> column(static_cast<std::size_t>(b.rank(v[0])), 1);
+                      column[0] = c.axis.size;
+                      return b.emit(Op::select, {b.emit(Op::reshape, {m[0]}, {{Key::shape, Ints(column)}}), v[0], v[1]});
+                    });
 }
 
 ValueId repeat_first(BatchCtx& c, ValueId mask, ValueId v) {
   Builder& b = c.b;
   if (b.failed() || c.axis.size == 0) return v;
+  // Records of lanes that do not ask were made on repeated lanes: they are safe as they are.
+  if (c.t().types[b.type(v)].kind == TypeKind::Tape) return v;
+  if (c.t().types[b.type(v)].kind == TypeKind::Pack) {
+    std::vector<ValueId> items = unpack(b, v);
+    for (ValueId& item : items) item = repeat_first(c, mask, item);
+    return pack_as(b, b.type(v), items);
+  }
   const ValueId as_int = b.emit(Op::cast, {mask}, {{Key::dtype, DType::I32}});
   const ValueId first = b.emit(Op::argmax, {as_int}, {{Key::axis, 0}});
   const ValueId lane = b.emit(Op::take, {v, first}, {{Key::axis, 0}, {Key::mode, "clip"}});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "transforms/values.h"
 #include "transforms/vmap/batch.h"
 
 namespace tfvm {
@@ -13,13 +14,16 @@ Dims BatchCtx::lane_dims(std::size_t k) const {
   return batched[k] ? d.subspan(1) : d;
 }
 
-ValueId BatchCtx::add_batch(ValueId v) {
-  if (b.failed()) return kNoValue;
-  const Dims d = b.dims(v);
-  std::vector<std::int64_t> shape{axis.size};
-  shape.insert(shape.end(), d.begin(), d.end());
-  return b.emit(Op::broadcast_to, {v}, {{Key::shape, Ints(shape)}});
+ValueId add_batch_dim(Builder& b, ValueId v, std::int64_t size) {
+  return map_values(b, std::span(&v, 1), {}, [size](Builder& in, std::span<const ValueId>, std::span<const ValueId> x) {
+    const Dims d = in.dims(x[0]);
+    std::vector<std::int64_t> shape{size};
+    shape.insert(shape.end(), d.begin(), d.end());
+    return in.emit(Op::broadcast_to, {x[0]}, {{Key::shape, Ints(shape)}});
+  });
 }
+
+ValueId BatchCtx::add_batch(ValueId v) { return add_batch_dim(b, v, axis.size); }
 
 ValueId BatchCtx::align(ValueId v, std::size_t lane_rank) {
   if (b.failed()) return kNoValue;

@@ -1,6 +1,7 @@
 // The walk: maps values and flags through the rules, memoised by (function, axis, flags, forced flags).
 #include <algorithm>
 
+#include "bytecode/nested_types.h"
 #include "transforms/vmap/control.h"
 #include "transforms/vmap/vmap.h"
 
@@ -26,13 +27,9 @@ struct Walk {
   void params(const Mask& in) {
     for (std::uint32_t k = 0; k < body.num_params; ++k) {
       TypeId type = body.types[k];
-      if (in[k]) {
-        const Type& lane = env.tables.types[type];
-        std::vector<std::int64_t> dims{axis.size};
-        dims.insert(dims.end(), lane.dims.begin(), lane.dims.end());
-        type = env.tables.types.tensor(lane.dtype, dims);
-      }
-      map[k] = b.param(type);
+      const std::optional<TypeId> wide = in[k] ? batched_type(env.tables.types, type, axis.size) : type;
+      if (!wide) return void(b.fail(Code::Type, "[vmap] a batch of " + env.tables.types.text(type) + " is too large"));
+      map[k] = b.param(*wide);
       batched[k] = in[k];
       b.name_from(map[k], body.param(k), in[k] ? "b" : "");
     }
@@ -86,14 +83,7 @@ Result<Batched> batch(TransformEnv& env, FunctionId f, const Mask& in, const Axi
   for (std::size_t k = 0; k < w.body.results.size(); ++k) {
     const std::uint32_t v = index(w.body.results[k]);
     const bool forced = k < force.size() && force[k] && !w.batched[v];
-    if (forced && !w.b.failed()) {
-      std::vector<std::int64_t> shape{axis.size};
-      const Dims d = w.b.dims(w.map[v]);
-      shape.insert(shape.end(), d.begin(), d.end());
-      results.push_back(w.b.emit(Op::broadcast_to, {w.map[v]}, {{Key::shape, Ints(shape)}}));
-    } else {
-      results.push_back(w.map[v]);
-    }
+    results.push_back(forced ? add_batch_dim(w.b, w.map[v], axis.size) : w.map[v]);
     result.out.push_back(forced || w.batched[v]);
   }
   Result<FunctionId> sealed = w.b.seal(results);

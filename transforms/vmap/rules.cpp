@@ -88,6 +88,12 @@ BatchRule rule_of(Op op) {
       return batch_while;
     case Op::scan:
       return batch_scan;
+    case Op::tape_scan:
+      return batch_tape_scan;
+    case Op::pack:
+      return batch_pack;
+    case Op::unpack:
+      return batch_unpack;
     default:
       return nullptr;
   }

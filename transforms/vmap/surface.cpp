@@ -1,6 +1,7 @@
 // vmap as the language has it: dims anywhere in arguments and results, moved to and from place 0.
 #include <algorithm>
 
+#include "bytecode/nested_types.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
@@ -57,6 +58,13 @@ Result<std::vector<TypeId>> lane_types(TransformEnv& env, std::span<const TypeId
       lanes.push_back(args[k]);
       continue;
     }
+    if (!t.types[args[k]].is_tensor()) {
+      const std::optional<TypeId> lane = lane_type(t.types, args[k]);
+      if (*params.in_dims[k] != 0 || !lane) return bad_dim(t, "in_dims", k, *params.in_dims[k], args[k]);
+      lanes.push_back(*lane);
+      if (!found) found = batch_size(t.types, args[k]);
+      continue;
+    }
     const std::int64_t rank = t.types.rank(args[k]);
     const std::int64_t dim = *params.in_dims[k] < 0 ? *params.in_dims[k] + rank : *params.in_dims[k];
     if (!t.types[args[k]].is_tensor() || dim < 0 || dim >= rank)
@@ -101,7 +109,7 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
   }
   for (std::size_t k = 0; k < args.size(); ++k) {
     const std::int64_t dim = params.in_dims[k].value_or(0);
-    if (params.in_dims[k]) operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
+    if (params.in_dims[k] && t.types[args[k]].is_tensor()) operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
   }
   std::vector<ValueId> out = chunked
                                  ? batch_in_chunks(env, b, f, in, axis, *params.chunk_size, force, operands, inner->out)
@@ -112,6 +120,10 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
       return Error{Code::Type,
                    "[vmap] out_dims[" + std::to_string(k) + "] is none, but the result depends on a batched input"};
     if (!to) continue;
+    if (!t.types[b.type(out[k])].is_tensor()) {
+      if (*to != 0) return bad_dim(t, "out_dims", k, *to, b.type(out[k]));
+      continue;
+    }
     const std::int64_t rank = b.rank(out[k]);
     const std::int64_t dim = *to < 0 ? *to + rank : *to;
     if (dim < 0 || dim >= rank) return bad_dim(t, "out_dims", k, *to, b.type(out[k]));

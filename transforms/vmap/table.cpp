@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bytecode/nested_types.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
@@ -70,6 +71,7 @@ std::vector<TypeId> known_lanes(TransformEnv& env, AttrId attrs, std::span<const
   for (std::size_t j = 0; p && j < std::min(lane.size(), p->in_dims.size()); ++j) {
     if (lane[j] == kNone<TypeId> || !p->in_dims[j]) continue;
     const Type type = env.tables.types[lane[j]];
+    if (!type.is_tensor()) lane[j] = lane_type(env.tables.types, lane[j]).value_or(lane[j]);
     const std::int64_t dim = *p->in_dims[j] + (*p->in_dims[j] < 0 ? type.rank() : 0);
     if (!type.is_tensor() || dim < 0 || dim >= type.rank()) continue;
     std::vector<std::int64_t> dims(type.dims.begin(), type.dims.end());

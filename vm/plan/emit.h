@@ -38,6 +38,7 @@ class Emitter {
   void emit_call(const ItemSource& s, const Instr& in);
   void emit_while(const ItemSource& s, const Instr& in);
   void emit_scan(const ItemSource& s, const Instr& in);
+  void emit_tape_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
   LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);
   bool updates_in_place(const FuseItem& item, std::uint32_t from, std::uint32_t to) const;
@@ -70,7 +71,13 @@ void for_each_place(Plan& p, Fn fn) {
   const auto carries = [&](std::vector<LoopCarry>& list) {
     for (LoopCarry& c : list) fn(c.init), fn(c.result), fn(c.temp);
   };
-  for (WhileStep& s : p.whiles) carries(s.carries), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
+  const auto tapes = [&](std::vector<TapeRow>& list) {
+    for (TapeRow& r : list) fn(r.place);
+  };
+  for (WhileStep& s : p.whiles)
+    carries(s.carries), tapes(s.tapes), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
+  for (TapeScanStep& s : p.tape_scans)
+    carries(s.carries), tapes(s.inputs), tapes(s.outputs), fn(s.trips), fn(s.frame);
   for (ScanStep& s : p.scans) {
     carries(s.carries);
     for (ScanRow& r : s.inputs) fn(r.place);

@@ -52,13 +52,14 @@ bool Emitter::control_in_place(const ItemSource& s, std::uint32_t from, std::uin
            });
   }
   const FunctionId body = t_.attrs.get_func(in.attrs, Key::body);
-  if (in.op == Op::scan) {
+  if (in.op == Op::scan || in.op == Op::tape_scan) {
+    const std::uint32_t first = in.op == Op::tape_scan ? 1 : 0;
     const std::uint32_t consts = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
-    return result < carries && operand == consts + result &&
-           carry_kind(*lookup_(body), operand, result) != LoopCarry::Kind::Alternate;
+    return result < carries && operand == first + consts + result &&
+           carry_kind(*lookup_(body), consts + result, result) != LoopCarry::Kind::Alternate;
   }
   const std::uint32_t c = count(t_, in, Key::cond_consts), b = count(t_, in, Key::body_consts);
-  return operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
+  return result + count(t_, in, Key::tapes) < s.out.size() && operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
 }
 
 Status Emitter::emit_opaque(const ItemSource& s) {
@@ -74,6 +75,9 @@ Status Emitter::emit_opaque(const ItemSource& s) {
       return ok();
     case Op::scan:
       emit_scan(s, in);
+      return ok();
+    case Op::tape_scan:
+      emit_tape_scan(s, in);
       return ok();
     case Op::reduce:
       emit_reduce(s, in);
@@ -134,8 +138,11 @@ void Emitter::emit_while(const ItemSource& s, const Instr& in) {
   w.body = target(t_.attrs.get_func(in.attrs, Key::body));
   w.cond_consts = places(args.subspan(0, nc));
   w.body_consts = places(args.subspan(nc, nb));
-  for (std::uint32_t k = 0; k < s.out.size(); ++k)
+  const auto carries = static_cast<std::uint32_t>(args.size()) - nc - nb;
+  for (std::uint32_t k = 0; k < carries; ++k)
     w.carries.push_back(carry(*w.body, nb + k, k, args[nc + nb + k], s.out[k]));
+  for (std::uint32_t k = carries; k < s.out.size(); ++k)
+    w.tapes.push_back({base_place(s.out[k]), w.body->results[k].bytes});
   w.cond_frame = work(w.cond->frame_bytes);
   w.body_frame = work(w.body->frame_bytes);
   w.predicate = work(1);
@@ -158,6 +165,25 @@ void Emitter::emit_scan(const ItemSource& s, const Instr& in) {
   x.frame = work(x.body->frame_bytes);
   plan_.steps.push_back({StepKind::Scan, static_cast<std::uint32_t>(plan_.scans.size())});
   plan_.scans.push_back(std::move(x));
+}
+
+void Emitter::emit_tape_scan(const ItemSource& s, const Instr& in) {
+  const std::uint32_t nc = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
+  const std::span<const Access> args = std::span(s.in).subspan(1);
+  TapeScanStep x;
+  x.body = target(t_.attrs.get_func(in.attrs, Key::body));
+  x.trips = place(s.in[0]);
+  x.trips_dtype = s.in[0].dtype;
+  x.reverse = t_.attrs.get_bool(in.attrs, Key::reverse);
+  x.consts = places(args.subspan(0, nc));
+  for (std::uint32_t k = 0; k < carries; ++k) x.carries.push_back(carry(*x.body, nc + k, k, args[nc + k], s.out[k]));
+  for (std::uint32_t k = nc + carries; k < args.size(); ++k)
+    x.inputs.push_back({place(args[k]), x.body->params[k].bytes});
+  for (std::uint32_t k = carries; k < s.out.size(); ++k)
+    x.outputs.push_back({base_place(s.out[k]), x.body->results[k].bytes});
+  x.frame = work(x.body->frame_bytes);
+  plan_.steps.push_back({StepKind::TapeScan, static_cast<std::uint32_t>(plan_.tape_scans.size())});
+  plan_.tape_scans.push_back(std::move(x));
 }
 
 void Emitter::emit_reduce(const ItemSource& s, const Instr& in) {

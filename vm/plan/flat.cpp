@@ -59,7 +59,7 @@ class Appender {
     if (in.op == Op::pack || in.op == Op::unpack) return repack(from, in, map);
     Body& b = out_.body;
     b.ops.push_back(in.op);
-    b.attrs.push_back(attrs(in, map));
+    b.attrs.push_back(attrs(from, in, map));
     for (ValueId v : in.operands) b.operands.insert(b.operands.end(), map[v].begin(), map[v].end());
     b.operand_begin.push_back(static_cast<std::uint32_t>(b.operands.size()));
     for (std::uint32_t k = 0; k < in.num_results; ++k) define(from, in.result(k), map);
@@ -118,19 +118,26 @@ class Appender {
     }
   }
 
-  // Loops count their operands: a pack counts as its leaves.
-  AttrId attrs(const Instr& in, const Mapping& map) {
-    if (in.op != Op::scan && in.op != Op::while_) return in.attrs;
-    if (std::ranges::none_of(in.operands, [&](ValueId v) { return map.is_pack(v); })) return in.attrs;
+  // Loops count their operands and tapes: a pack counts as its leaves.
+  AttrId attrs(const Body& from, const Instr& in, const Mapping& map) {
+    if (in.op != Op::scan && in.op != Op::while_ && in.op != Op::tape_scan) return in.attrs;
     AttrId attrs = in.attrs;
-    std::size_t at = 0;
+    const auto set = [&](Key key, std::size_t n) {
+      attrs = t_.attrs.with(attrs, key, t_.attrs.of(static_cast<std::int64_t>(n)));
+    };
+    std::size_t at = in.op == Op::tape_scan ? 1 : 0;
     for (const Key key : {Key::cond_consts, Key::body_consts, Key::consts, Key::carry}) {
       if (!t_.attrs.has(attrs, key)) continue;
-      std::int64_t n = 0;
-      for (std::int64_t k = t_.attrs.get_int(in.attrs, key); k > 0; --k)
-        n += static_cast<std::int64_t>(map[in.operands[at++]].size());
-      attrs = t_.attrs.with(attrs, key, t_.attrs.of(n));
+      std::size_t n = 0;
+      for (std::int64_t k = t_.attrs.get_int(in.attrs, key); k > 0; --k) n += map[in.operands[at++]].size();
+      set(key, n);
     }
+    if (in.op != Op::while_) return attrs;
+    const auto tapes = static_cast<std::uint32_t>(t_.attrs.get_int(in.attrs, Key::tapes));
+    std::size_t leaves = 0;
+    for (std::uint32_t k = in.num_results - tapes; k < in.num_results; ++k)
+      leaves += leaf_types(t_, from.type(in.result(k))).size();
+    set(Key::tapes, leaves);
     return attrs;
   }
 

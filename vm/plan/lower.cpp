@@ -36,8 +36,6 @@ class Lowering {
     values_.resize(b_.num_values());
     for (std::uint32_t p = 0; p < b_.num_params; ++p) {
       const TypeId type = b_.types[p];
-      if (!t_.types[type].is_tensor())
-        return Error(Code::Unsupported, "tapes as parameters of a plan: with reverse mode over while");
       values_[p] = row_major(add_base({PlanBase::Kind::Param, p, t_.types.bytes(type)}), t_.types.dtype(type), dims(p));
     }
     for (std::uint32_t i = 0; i < b_.num_instrs(); ++i) {
@@ -165,6 +163,7 @@ class Lowering {
       case Op::cond:
       case Op::switch_:
       case Op::while_:
+      case Op::tape_scan:
         add_opaque(in, dense_operands(in));
         return ok();
       case Op::print_: {

@@ -17,7 +17,7 @@
 
 namespace tfvm {
 
-enum class StepKind : std::uint8_t { Nest, Kernel, Call, While, Scan, Reduce, Assert, Print };
+enum class StepKind : std::uint8_t { Nest, Kernel, Call, While, Scan, TapeScan, Reduce, Assert, Print };
 
 struct PlanStep {
   StepKind kind;
@@ -41,12 +41,14 @@ struct Plan {
   std::vector<CallStep> calls;
   std::vector<WhileStep> whiles;
   std::vector<ScanStep> scans;
+  std::vector<TapeScanStep> tape_scans;
   std::vector<ReduceStep> reduces;
   std::vector<AssertStep> asserts;
   std::vector<PrintStep> prints;
   std::vector<ResultCopy> result_copies;
   StorageRef pool;  // constants
   std::int64_t frame_bytes = 0;
+  bool gives_tapes = false;  // among its results
   std::uint32_t depth = 1;  // of nested calls and control flow
   // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.
   std::vector<std::uint32_t> param_last_read, result_write;

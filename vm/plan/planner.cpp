@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 46;  // of one value, so t
 
 ValueType value_type(const Tables& t, TypeId id) {
   const Type& type = t.types[id];
-  return {type.dtype, {type.dims.begin(), type.dims.end()}, t.types.bytes(id)};
+  return {type.dtype, {type.dims.begin(), type.dims.end()}, t.types.bytes(id), type.kind == TypeKind::Tape};
 }
 
 // Of `order` (callees first), those that the root's plan or another needed one calls: inlined functions need no plan.
@@ -44,6 +44,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   for (const PlanBase& b : lowered->bases)
     if (b.bytes < 0 || b.bytes > kMaxBytes)
       return Error(Code::Memory, "a value is larger than any memory that this could run in");
+  for (const ValueType& r : plan->results) plan->gives_tapes = plan->gives_tapes || r.is_tape;
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);

@@ -33,6 +33,7 @@ struct ValueType {
   DType dtype = DType::F32;
   std::vector<std::int64_t> dims;
   std::int64_t bytes = 0;
+  bool is_tape = false;  // its elements are pointers to tapes, seen as i64
 };
 
 struct NestStep {
@@ -69,10 +70,17 @@ struct LoopCarry {
   enum class Kind : std::uint8_t { Alternate, Kept, InPlace } kind = Kind::Alternate;
 };
 
+// A tape that a loop reads or writes, one record in each trip.
+struct TapeRow {
+  Address place;  // of the pointer to it
+  std::int64_t bytes = 0;
+};
+
 struct WhileStep {
   PlanRef cond, body;
   Addresses cond_consts, body_consts;
   std::vector<LoopCarry> carries;
+  std::vector<TapeRow> tapes;  // outputs, behind the carries
   Address cond_frame, body_frame, predicate;
 };
 
@@ -89,6 +97,18 @@ struct ScanStep {
   Addresses consts;
   std::vector<LoopCarry> carries;
   std::vector<ScanRow> inputs, outputs;
+  Address frame;
+};
+
+// A loop over tapes, of as many trips as stand at `trips`; -1: as the longest input has records.
+struct TapeScanStep {
+  PlanRef body;
+  Address trips;
+  DType trips_dtype = DType::I64;
+  bool reverse = false;
+  Addresses consts;
+  std::vector<LoopCarry> carries;
+  std::vector<TapeRow> inputs, outputs;
   Address frame;
 };
 

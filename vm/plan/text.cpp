@@ -60,6 +60,15 @@ class Dump {
         const WhileStep& w = p_.whiles[s.index];
         out_ += fmt::format("while ({}; {})", list(w.cond_consts), list(w.body_consts));
         carries(w.carries);
+        for (const TapeRow& r : w.tapes) out_ += fmt::format("; tape {}", place(r.place));
+        return;
+      }
+      case StepKind::TapeScan: {
+        const TapeScanStep& x = p_.tape_scans[s.index];
+        out_ += fmt::format("tape_scan {}{} ({})", place(x.trips), x.reverse ? " reverse" : "", list(x.consts));
+        carries(x.carries);
+        for (const TapeRow& r : x.inputs) out_ += fmt::format("; in {}", place(r.place));
+        for (const TapeRow& r : x.outputs) out_ += fmt::format("; out {}", place(r.place));
         return;
       }
       case StepKind::Scan: {

@@ -1,0 +1,59 @@
+#include "vm/tape.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tfvm {
+
+namespace {
+constexpr std::int64_t kFirstChunk = 1024, kLargestChunk = std::int64_t{1} << 20;  // bytes
+}
+
+bool Tape::grow(std::int64_t count) {
+  if (count > std::numeric_limits<std::int64_t>::max() / std::max<std::int64_t>(stride_, 1)) return false;
+  StorageRef memory = StorageRef::allocate(budget_, count * stride_);
+  if (!memory) return false;
+  chunks_.push_back({std::move(memory), capacity_, count});
+  capacity_ += count;
+  return true;
+}
+
+std::byte* Tape::append() {
+  if (size_ == capacity_) {
+    const std::int64_t bytes = std::clamp(capacity_ * stride_, kFirstChunk, kLargestChunk);
+    if (!grow(std::max<std::int64_t>(1, stride_ ? bytes / stride_ : 1024))) return nullptr;
+  }
+  return at(size_++);
+}
+
+bool Tape::resize(std::int64_t n) {
+  if (n > 0 && !grow(n)) return false;
+  size_ = n;
+  return true;
+}
+
+std::byte* Tape::at(std::int64_t i) const {
+  const Chunk* c = &chunks_[last_];
+  if (i < c->first || i >= c->first + c->count) {
+    const auto behind = std::ranges::upper_bound(chunks_, i, {}, &Chunk::first);
+    last_ = static_cast<std::size_t>(behind - chunks_.begin()) - 1;
+    c = &chunks_[last_];
+  }
+  return c->memory->data() + (i - c->first) * stride_;
+}
+
+Tape* Tapes::make(std::int64_t record_bytes) {
+  return tapes_.emplace_back(std::make_unique<Tape>(budget_, record_bytes)).get();
+}
+
+const std::byte* Tapes::zeros(std::int64_t bytes) {
+  if (zeros_.empty() || zeros_.back()->bytes() < bytes) {
+    StorageRef memory = StorageRef::allocate(budget_, std::max<std::int64_t>(bytes, 64));
+    if (!memory) return nullptr;
+    std::memset(memory->data(), 0, static_cast<std::size_t>(memory->bytes()));
+    zeros_.push_back(std::move(memory));
+  }
+  return zeros_.back()->data();
+}
+
+}  // namespace tfvm
