@@ -48,9 +48,9 @@ class Builder {
   ValueId scalar_int(DType dtype, std::int64_t v);
   ValueId splat(TypeId type, double v);
   ValueId splat_like(ValueId like, double v) { return splat(type(like), v); }
-  ValueId zeros(TypeId type) { return splat(type, 0.0); }  // packs and tapes too
+  ValueId zeros(TypeId type) { return splat(type, 0.0); }         // packs and tapes too
   InstrId definition(ValueId v) const { return def_[index(v)]; }  // kNone of a parameter
-  std::optional<ConstId> const_of(ValueId v) const;  // the value is a constant
+  std::optional<ConstId> const_of(ValueId v) const;               // the value is a constant
   std::optional<ConstId> splat_of(ValueId v) const;  // a scalar constant, seen through full and broadcast_to
 
   TypeId type(ValueId v) const { return body_.types[index(v)]; }

@@ -1,6 +1,6 @@
 #pragma once
-// Runs the steps of a plan in a frame. No allocation but of tapes, no hashing, no lock; recursion only by the nesting of
-// control flow.
+// Runs the steps of a plan in a frame. No allocation but of tapes, no hashing, no lock; recursion only by the nesting
+// of control flow.
 
 #include <atomic>
 #include <chrono>

@@ -103,7 +103,8 @@ bool infer_while(InferCtx& c) {
   const TypeId predicate = c.t.types.scalar(DType::Bool);
   std::vector<TypeId> results = c.t.body(body).result_types();
   const std::int64_t tapes = c.get_int(Key::tapes);
-  if (tapes < 0 || static_cast<std::size_t>(tapes) > results.size()) return c.fail("expected tapes as a count of results");
+  if (tapes < 0 || static_cast<std::size_t>(tapes) > results.size())
+    return c.fail("expected tapes as a count of results");
   if (!check_params(c, cond, joined(c.in.first(k), carries)) || !check_results(c, cond, {&predicate, 1}) ||
       !check_params(c, body, joined(c.in.subspan(k, b), carries)) || !check_carries(c, body, carries, infer::at(tapes)))
     return false;
@@ -152,8 +153,9 @@ bool infer_scan(InferCtx& c) {
   if (!scan_body(c, params, c.in.subspan(consts, carry), rest)) return false;
   for (TypeId step : rest) {
     const std::optional<TypeId> stacked = stacked_type(c.t.types, step, c.get_int(Key::length));
-    if (!stacked) return c.fail("expected results that fit into memory, got " + std::to_string(c.get_int(Key::length)) +
-                                " times " + c.t.types.text(step));
+    if (!stacked)
+      return c.fail("expected results that fit into memory, got " + std::to_string(c.get_int(Key::length)) + " times " +
+                    c.t.types.text(step));
     c.out.push_back(*stacked);
   }
   return true;

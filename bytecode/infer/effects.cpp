@@ -25,9 +25,7 @@ bool infer_unpack(InferCtx& c) {
   return true;
 }
 
-bool infer_global(InferCtx& c) {
-  return c.push(c.t.attrs.get_dtype(c.attrs, Key::dtype), c.get_ints(Key::shape));
-}
+bool infer_global(InferCtx& c) { return c.push(c.t.attrs.get_dtype(c.attrs, Key::dtype), c.get_ints(Key::shape)); }
 
 // The host's registration gives the result types; a table without it knows none.
 bool infer_extern(InferCtx& c) {

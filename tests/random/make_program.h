@@ -15,7 +15,7 @@ struct ProgramOptions {
   int instrs = 12;           // per body, about
   int depth = 2;             // of nested functions
   bool control = true;       // cond, switch, scan, call
-  bool while_loops = false;  // not differentiable in reverse mode
+  bool while_loops = false;  // loops whose trips depend on the data
   bool kinks = false;        // abs, max, sort-like ops: not for finite differences
 };
 

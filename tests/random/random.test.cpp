@@ -37,7 +37,7 @@ TEST(RandomPrograms, ForwardModeIsTheDifferenceQuotient) {
 }
 
 TEST(RandomPrograms, ReverseModeIsTheTransposeOfForwardMode) {
-  for_programs({.kinks = true},
+  for_programs({.while_loops = true, .kinks = true},
                [](Bench& b, FunctionId f, std::mt19937_64& rng) { EXPECT_LT(vjp_against_jvp(b, f, rng), 1e-12); });
 }
 
@@ -65,7 +65,7 @@ TEST(RandomPrograms, VmapOfVmapIsALoopOfLoops) {
 }
 
 TEST(RandomPrograms, VmapOfDerivativesIsALoop) {
-  for_programs({.instrs = 8, .kinks = true}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
+  for_programs({.instrs = 8, .while_loops = true, .kinks = true}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
     const Result<FunctionId> forward = jvp_transform(b.env(), f, false), reverse = vjp_transform(b.env(), f, false);
     ASSERT_TRUE(forward && reverse);
     EXPECT_LT(vmap_against_loop(b, *forward, 3, rng), 1e-12);
@@ -74,7 +74,7 @@ TEST(RandomPrograms, VmapOfDerivativesIsALoop) {
 }
 
 TEST(RandomPrograms, DerivativesOfDerivatives) {
-  for_programs({.instrs = 6, .depth = 1}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
+  for_programs({.instrs = 6, .depth = 1, .while_loops = true}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
     const Result<FunctionId> forward = jvp_transform(b.env(), f, false), reverse = vjp_transform(b.env(), f, false);
     ASSERT_TRUE(forward && reverse) << (forward ? reverse.error().message : forward.error().message);
     EXPECT_LT(jvp_against_quotient(b, *forward, rng), 2e-5);
@@ -85,7 +85,7 @@ TEST(RandomPrograms, DerivativesOfDerivatives) {
 }
 
 TEST(RandomPrograms, DerivativesOfBatches) {
-  for_programs({.instrs = 8, .depth = 1}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
+  for_programs({.instrs = 8, .depth = 1, .while_loops = true}, [](Bench& b, FunctionId f, std::mt19937_64& rng) {
     VmapParams p{.in_dims = {}, .out_dims = {0}, .axis_size = 3};
     std::vector<TypeId> wide;
     for (TypeId type : b.body(f).param_types()) {

@@ -45,6 +45,6 @@ struct SplitCtx {
 
 void split_call(SplitCtx&);
 void split_branches(SplitCtx&);  // cond, switch
-void split_loop(SplitCtx&);  // scan, tape_scan, while
+void split_loop(SplitCtx&);      // scan, tape_scan, while
 
 }  // namespace tfvm

@@ -8,8 +8,8 @@
 //
 // Residuals are saved as little as may be: a parameter is passed on, not returned; constants and broadcasts are made
 // again. Over `cond` and `switch` the residuals of the branches share slots by type, a branch fills foreign slots with
-// zeros. Over `scan` they are stacked, over `while` and `tape_scan` written on tapes, but what does not change from trip
-// to trip is taken out of the loop.
+// zeros. Over `scan` they are stacked, over `while` and `tape_scan` written on tapes, but what does not change from
+// trip to trip is taken out of the loop.
 
 #include "transforms/env.h"
 

@@ -70,7 +70,7 @@ void transpose_scatter_along(TransposeCtx&);
 void transpose_dot_general(TransposeCtx&);
 void transpose_call(TransposeCtx&);
 void transpose_branches(TransposeCtx&);  // cond, switch
-void transpose_scan(TransposeCtx&);  // tape_scan too
+void transpose_scan(TransposeCtx&);      // tape_scan too
 void transpose_pack(TransposeCtx&);
 void transpose_unpack(TransposeCtx&);
 

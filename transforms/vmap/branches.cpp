@@ -10,12 +10,12 @@ namespace tfvm {
 ValueId select_lanes(BatchCtx& c, ValueId mask, ValueId yes, ValueId no) {
   if (yes == no) return yes;
   const ValueId both[] = {yes, no};
-  return map_values(c.b, both, std::span(&mask, 1),
-                    [&](Builder& b, std::span<const ValueId> m, std::span<const ValueId> v) {
-                      std::vector<std::int64_t> column(static_cast<std::size_t>(b.rank(v[0])), 1);
-                      column[0] = c.axis.size;
-                      return b.emit(Op::select, {b.emit(Op::reshape, {m[0]}, {{Key::shape, Ints(column)}}), v[0], v[1]});
-                    });
+  return map_values(
+      c.b, both, std::span(&mask, 1), [&](Builder& b, std::span<const ValueId> m, std::span<const ValueId> v) {
+        std::vector<std::int64_t> column(static_cast<std::size_t>(b.rank(v[0])), 1);
+        column[0] = c.axis.size;
+        return b.emit(Op::select, {b.emit(Op::reshape, {m[0]}, {{Key::shape, Ints(column)}}), v[0], v[1]});
+      });
 }
 
 ValueId repeat_first(BatchCtx& c, ValueId mask, ValueId v) {

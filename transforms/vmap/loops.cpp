@@ -114,9 +114,11 @@ void batched_predicate(BatchCtx& c, const While& w, const Mask& cond_in, const M
 
 void batch_while(BatchCtx& c) {
   AttrTable& at = c.t().attrs;
-  While w{at.get_func(c.in.attrs, Key::cond), at.get_func(c.in.attrs, Key::body),
+  While w{at.get_func(c.in.attrs, Key::cond),
+          at.get_func(c.in.attrs, Key::body),
           static_cast<std::size_t>(at.get_int(c.in.attrs, Key::cond_consts)),
-          static_cast<std::size_t>(at.get_int(c.in.attrs, Key::body_consts)), 0,
+          static_cast<std::size_t>(at.get_int(c.in.attrs, Key::body_consts)),
+          0,
           static_cast<std::size_t>(at.get_int(c.in.attrs, Key::tapes))};
   w.carries = c.in.num_results - w.tapes;
   const Mask in(c.batched.begin(), c.batched.end());
@@ -170,7 +172,6 @@ void batch_scan(BatchCtx& c) {
   for (std::size_t k = 0; k < results.size(); ++k)
     c.push(k >= n && out[k] ? swap_first(c.b, results[k]) : results[k], out[k]);
 }
-
 
 namespace {
 
@@ -253,7 +254,8 @@ void batch_tape_scan(BatchCtx& c) {
   std::vector<ValueId> operands(c.x.begin(), c.x.end());
   for (std::size_t k = 0; k < s.carries; ++k)
     if (carries[k]) operands[1 + s.consts + k] = c.with_batch(1 + s.consts + k);
-  const std::vector<ValueId> results = c.b.emit_all(Op::tape_scan, operands, at.with(c.in.attrs, Key::body, at.of(body)));
+  const std::vector<ValueId> results =
+      c.b.emit_all(Op::tape_scan, operands, at.with(c.in.attrs, Key::body, at.of(body)));
   for (std::size_t k = 0; k < results.size(); ++k) c.push(results[k], out[k]);
 }
 

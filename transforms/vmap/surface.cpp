@@ -109,7 +109,8 @@ Result<FunctionId> vmap(TransformEnv& env, FunctionId f, std::span<const TypeId>
   }
   for (std::size_t k = 0; k < args.size(); ++k) {
     const std::int64_t dim = params.in_dims[k].value_or(0);
-    if (params.in_dims[k] && t.types[args[k]].is_tensor()) operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
+    if (params.in_dims[k] && t.types[args[k]].is_tensor())
+      operands[k] = move_dim(b, operands[k], dim < 0 ? dim + t.types.rank(args[k]) : dim, 0);
   }
   std::vector<ValueId> out = chunked
                                  ? batch_in_chunks(env, b, f, in, axis, *params.chunk_size, force, operands, inner->out)

@@ -74,10 +74,8 @@ void for_each_place(Plan& p, Fn fn) {
   const auto tapes = [&](std::vector<TapeRow>& list) {
     for (TapeRow& r : list) fn(r.place);
   };
-  for (WhileStep& s : p.whiles)
-    carries(s.carries), tapes(s.tapes), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
-  for (TapeScanStep& s : p.tape_scans)
-    carries(s.carries), tapes(s.inputs), tapes(s.outputs), fn(s.trips), fn(s.frame);
+  for (WhileStep& s : p.whiles) carries(s.carries), tapes(s.tapes), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
+  for (TapeScanStep& s : p.tape_scans) carries(s.carries), tapes(s.inputs), tapes(s.outputs), fn(s.trips), fn(s.frame);
   for (ScanStep& s : p.scans) {
     carries(s.carries);
     for (ScanRow& r : s.inputs) fn(r.place);

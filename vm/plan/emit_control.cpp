@@ -59,7 +59,8 @@ bool Emitter::control_in_place(const ItemSource& s, std::uint32_t from, std::uin
            carry_kind(*lookup_(body), consts + result, result) != LoopCarry::Kind::Alternate;
   }
   const std::uint32_t c = count(t_, in, Key::cond_consts), b = count(t_, in, Key::body_consts);
-  return result + count(t_, in, Key::tapes) < s.out.size() && operand == c + b + result && carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
+  return result + count(t_, in, Key::tapes) < s.out.size() && operand == c + b + result &&
+         carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
 }
 
 Status Emitter::emit_opaque(const ItemSource& s) {
