@@ -1,6 +1,7 @@
 // Calls, and the forms of control flow that name their functions.
 #include "bytecode/elaborate/elaborator.h"
 #include "bytecode/nested_types.h"
+#include "bytecode/policy.h"
 
 namespace tfvm {
 
@@ -45,6 +46,8 @@ bool Elaborator::emit_call(Callee& callee, const Values& args, AttrId policy, Va
   Result<AttrId> attrs = callee.call_attrs(types(args));
   if (!attrs) return callee_error(std::move(attrs).error(), callee.text(), callee.is_library());
   AttrId with = *attrs;
+  if (const auto known = policy != t_.attrs.none() ? checkpoint_policy(t_, policy) : CheckpointPolicy{}; !known)
+    return fail(known.error());
   if (policy != t_.attrs.none()) with = t_.attrs.with(with, Key::policy, policy);
   out = b().emit_all(Op::call, args, with);
   return !b().failed() || fail(b().error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bytecode/elaborate/program.h"
+#include "bytecode/policy.h"
 
 namespace tfvm {
 
@@ -27,6 +28,7 @@ Result<FunctionId> TransformCallee::make(std::span<const TypeId> args) {
 Result<AttrId> CheckpointCallee::call_attrs(std::span<const TypeId> args) {
   Result<AttrId> attrs = inner_.call_attrs(args);
   if (!attrs) return attrs;
+  if (const auto known = checkpoint_policy(p_.tables(), policy_); !known) return known.error();
   return p_.tables().attrs.with(*attrs, Key::policy, policy_);
 }
 

@@ -5,18 +5,6 @@
 
 namespace tfvm {
 
-namespace {
-
-// A call that would hand on more residuals than this is run again by the backward pass instead: else the signatures of
-// n functions, each calling the next twice, would have 2^n parameters.
-constexpr std::ptrdiff_t kMaxResiduals = 4096;
-
-bool has_own_rule(SplitCtx& c) {
-  const AttrTable& at = c.tables().attrs;
-  return at.has(c.in.attrs, Key::jvp) || at.has(c.in.attrs, Key::fwd) || at.has(c.in.attrs, Key::bwd) ||
-         at.has(c.in.attrs, Key::derivative);
-}
-
 // Known results of a call of the known part; what it makes beyond them comes back.
 std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<const ValueId> operands,
                                 const Mask& unknown) {
@@ -28,28 +16,16 @@ std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<cons
   return {results.begin() + static_cast<std::ptrdiff_t>(at), results.end()};
 }
 
-// checkpoint: nothing is saved but the operands; the linear part is the whole function, for its unknown results.
-void split_checkpoint(SplitCtx& c, FunctionId callee, const Split& s, AttrId policy) {
-  AttrTable& at = c.tables().attrs;
-  std::vector<std::uint32_t> known_results(count(s.unknown) < s.unknown.size() ? s.unknown.size() - count(s.unknown)
-                                                                               : 0);
-  for (std::uint32_t k = 0; k < known_results.size(); ++k) known_results[k] = k;
-  const std::vector<std::uint32_t> known_params = positions(c.unknown(), false);
-  std::vector<std::uint32_t> same(known_params.size()), all(c.in.operands.size());
-  for (std::uint32_t k = 0; k < same.size(); ++k) same[k] = k;
-  for (std::uint32_t k = 0; k < all.size(); ++k) all[k] = k;
-  const Result<FunctionId> primal = rearrange(c.env, s.known, same, known_results);
-  const Result<FunctionId> rest = rearrange(c.env, callee, all, positions(s.unknown));
-  if (!primal || !rest) return forward(c.b, !primal ? primal.error() : rest.error());
-  std::vector<ValueId> operands;
-  std::vector<SplitRef> refs;
-  for (std::size_t k = 0; k < c.in.operands.size(); ++k) {
-    refs.push_back(c.ref(k));
-    if (!c.unknown(k)) operands.push_back(c.known(k));
-  }
-  const AttrId attrs = at.with(c.in.attrs, Key::policy, policy);
-  emit_known(c, Op::call, at.with(attrs, Key::callee, at.of(*primal)), operands, s.unknown);
-  c.step(Op::call, at.with(attrs, Key::callee, at.of(*rest)), refs, s.unknown);
+namespace {
+
+// A call that would hand on more residuals than this is run again by the backward pass instead: else the signatures of
+// n functions, each calling the next twice, would have 2^n parameters.
+constexpr std::ptrdiff_t kMaxResiduals = 4096;
+
+bool has_own_rule(SplitCtx& c) {
+  const AttrTable& at = c.tables().attrs;
+  return at.has(c.in.attrs, Key::jvp) || at.has(c.in.attrs, Key::fwd) || at.has(c.in.attrs, Key::bwd) ||
+         at.has(c.in.attrs, Key::derivative);
 }
 
 // Residuals of several branches in one list of slots: one per type and as many as the branch with the most needs.
@@ -149,14 +125,21 @@ void split_call(SplitCtx& c) {
   const FunctionId callee = c.func(Key::callee);
   const Result<Split> s = split(c.env, callee, c.unknown());
   if (!s) return forward(c.b, s.error());
-  if (at.has(c.in.attrs, Key::policy)) return split_checkpoint(c, callee, *s, at.get(c.in.attrs, Key::policy));
-  if (std::ranges::count(s->residuals, -1) > kMaxResiduals)
-    return split_checkpoint(c, callee, *s, at.of("nothing_saveable"));
+  AttrId attrs = c.in.attrs;
+  if (at.has(attrs, Key::policy)) {
+    const AttrId written = at.get(attrs, Key::policy);
+    const Result<CheckpointPolicy> policy = checkpoint_policy(c.tables(), written);
+    if (!policy) return forward(c.b, policy.error());
+    if (policy->kind != CheckpointPolicy::Kind::Everything) return split_checkpoint(c, callee, *policy, written);
+    attrs = at.with(attrs, Key::policy, at.none());
+  } else if (std::ranges::count(s->residuals, -1) > kMaxResiduals) {
+    return split_checkpoint(c, callee, {}, at.of("nothing_saveable"));
+  }
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < c.in.operands.size(); ++k)
     if (!c.unknown(k)) operands.push_back(c.known(k));
   const std::vector<ValueId> made =
-      emit_known(c, Op::call, at.with(c.in.attrs, Key::callee, at.of(s->known)), operands, s->unknown);
+      emit_known(c, Op::call, at.with(attrs, Key::callee, at.of(s->known)), operands, s->unknown);
   std::vector<SplitRef> refs;
   std::size_t next = 0;
   for (std::int64_t r : s->residuals) {
@@ -165,7 +148,7 @@ void split_call(SplitCtx& c) {
   }
   for (std::size_t k = 0; k < c.in.operands.size(); ++k)
     if (c.unknown(k)) refs.push_back(c.ref(k));
-  c.step(Op::call, at.with(c.in.attrs, Key::callee, at.of(s->linear)), refs, s->unknown);
+  c.step(Op::call, at.with(attrs, Key::callee, at.of(s->linear)), refs, s->unknown);
 }
 
 void split_branches(SplitCtx& c) {

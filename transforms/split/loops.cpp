@@ -4,17 +4,11 @@
 // passed as a constant. The linear part of `while` is a tape_scan of as many trips as the known part counted.
 #include <algorithm>
 
-#include "transforms/split/rules.h"
+#include "transforms/split/memory.h"
 
 namespace tfvm {
 
 namespace {
-
-struct Loop {
-  FunctionId body;
-  std::size_t first;  // operands before the constants of the body: those of `cond`, the count of trips
-  std::size_t consts, carries, xs, ys;
-};
 
 Loop loop_of(SplitCtx& c) {
   const AttrTable& at = c.tables().attrs;
@@ -202,6 +196,13 @@ void split_loop(SplitCtx& c) {
   Mask unknown = slice(all, loop.first, all.size() - loop.first);
   const Result<Split> s = fixpoint(c, loop, unknown);
   if (!s) return forward(c.b, s.error());
+  if (const FunctionId nested = within_memory(c, loop, unknown, *s)) {
+    const Instr call{Op::call, c.tables().attrs.dict({{Key::callee, nested}}), c.in.operands, c.in.first_result,
+                     c.in.num_results};
+    SplitCtx as_call{c.env, c.b, call, c.at, c.map, c.steps};
+    return split_call(as_call);
+  }
+  if (c.b.failed()) return;
   // The known loop. An operand of an unknown carry may be known: it goes to the linear loop only.
   std::vector<ValueId> known_operands;
   for (std::size_t k = 0; k < unknown.size(); ++k)

@@ -1,6 +1,7 @@
 #pragma once
 // What the split rules of control flow see.
 
+#include "bytecode/policy.h"
 #include "transforms/functions.h"
 #include "transforms/split/split.h"
 
@@ -42,6 +43,13 @@ struct SplitCtx {
   // The instruction as it is becomes a step.
   void keep_whole();
 };
+
+// Appends to the known part what gives the known results; what it gives beyond them comes back.
+std::vector<ValueId> emit_known(SplitCtx& c, Op op, AttrId attrs, std::span<const ValueId> operands,
+                                const Mask& unknown);
+
+// A call that is run again by the backward pass, which gets its operands and what the policy saves.
+void split_checkpoint(SplitCtx& c, FunctionId callee, const CheckpointPolicy& policy, AttrId written);
 
 void split_call(SplitCtx&);
 void split_branches(SplitCtx&);  // cond, switch

@@ -1,0 +1,94 @@
+#include "transforms/simplify/dead_outputs.h"
+
+#include <algorithm>
+
+#include "transforms/functions.h"
+
+namespace tfvm {
+
+namespace {
+
+Mask used_values(const Tables& t, const Body& body) {
+  Mask used(body.num_values(), 0);
+  for (ValueId v : body.results) used[index(v)] = 1;
+  for (std::uint32_t i = body.num_instrs(); i-- > 0;) {
+    const Instr in = body.instr(i);
+    bool live = !is_pure(t, in.op, in.attrs);
+    for (std::uint32_t k = 0; k < in.num_results; ++k) live = live || used[index(in.result(k))];
+    if (!live) continue;
+    for (ValueId v : in.operands) used[index(v)] = 1;
+  }
+  return used;
+}
+
+// How many results lead that must stay: the carries of a loop. Nothing may go where the op is another one.
+std::size_t fixed_results(const AttrTable& at, const Instr& in) {
+  const auto rides = [&](Key k) { return at.has(in.attrs, k); };
+  switch (in.op) {
+    case Op::scan:
+    case Op::tape_scan:
+      return static_cast<std::size_t>(at.get_int(in.attrs, Key::carry));
+    case Op::while_:
+      return in.num_results - static_cast<std::size_t>(at.get_int(in.attrs, Key::tapes));
+    case Op::call:
+      if (rides(Key::jvp) || rides(Key::fwd) || rides(Key::bwd) || rides(Key::derivative)) return in.num_results;
+      return 0;
+    default:
+      return in.num_results;
+  }
+}
+
+}  // namespace
+
+Result<FunctionId> without_dead_outputs(TransformEnv& env, FunctionId f) {
+  if (const PassResult* r = env.memo.find("dead_outputs", f, {})) return r->f;
+  AttrTable& at = env.tables.attrs;
+  const Body& body = env.tables.bodies[f.body];
+  const Mask used = used_values(env.tables, body);
+  Builder b(env.tables, env.options, f, "");
+  std::vector<ValueId> map(body.num_values(), kNoValue), operands, out;
+  for (std::uint32_t k = 0; k < body.num_params; ++k) {
+    map[k] = b.param(body.types[k]);
+    b.name_from(map[k], body.param(k));
+  }
+  for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
+    const Instr in = body.instr(i);
+    b.set_origin(static_cast<InstrId>(i));
+    if (in.op == Op::constant) {
+      map[index(in.first_result)] = b.constant(at[in.attrs].constant);
+      continue;
+    }
+    operands.clear();
+    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
+    const std::size_t fixed = fixed_results(at, in);
+    std::vector<std::uint32_t> keep;
+    for (std::uint32_t k = 0; k < in.num_results; ++k)
+      if (k < fixed || used[index(in.result(k))]) keep.push_back(k);
+    AttrId attrs = in.attrs;
+    if (fixed < in.num_results && (!keep.empty() || !is_pure(env.tables, in.op, in.attrs))) {
+      const Key key = in.op == Op::call ? Key::callee : Key::body;
+      const FunctionId inner = at.get_func(attrs, key);
+      std::vector<std::uint32_t> same(env.tables.bodies[inner.body].num_params);
+      for (std::uint32_t k = 0; k < same.size(); ++k) same[k] = k;
+      Result<FunctionId> less = keep.size() < in.num_results ? rearrange(env, inner, same, keep) : inner;
+      if (less) less = without_dead_outputs(env, *less);
+      if (!less) return less;
+      attrs = at.with(attrs, key, at.of(*less));
+      if (in.op == Op::while_)
+        attrs = at.with(attrs, Key::tapes, at.of(static_cast<std::int64_t>(keep.size() - fixed)));
+    } else if (keep.size() < in.num_results) {
+      continue;  // nothing of it is used
+    }
+    const std::vector<ValueId> results = b.emit_all(in.op, operands, attrs);
+    for (std::size_t k = 0; k < results.size() && k < keep.size(); ++k) {
+      map[index(in.result(keep[k]))] = results[k];
+      b.name_from(results[k], in.result(keep[k]));
+    }
+  }
+  for (ValueId v : body.results) out.push_back(b.failed() ? kNoValue : map[index(v)]);
+  const Result<FunctionId> made = b.seal(out);
+  if (made) env.memo.add("dead_outputs", f, {}, {*made, {}, {}, {}});
+  return made;
+}
+
+}  // namespace tfvm
