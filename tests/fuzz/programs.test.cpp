@@ -58,7 +58,7 @@ bool exercise(const std::string& source) {
   context.limits.steps = 100'000;
   context.limits.deadline = Clock::now() + kPatience;
   for (const Test& test : (*vm)->program().module().tests)
-    for (const tool::Failure& f : tool::TestRun(**vm, context, test, "t.tfa").run(tool::Tier::Both).failures)
+    for (const tool::Failure& f : tool::TestRun(**vm, context, test, "t.tfa", nullptr).run(tool::Tier::Both).failures)
       EXPECT_NE(f.line, 0u) << f.message;
   return true;
 }
