@@ -38,6 +38,8 @@ class CalleeRef {
   // The dtype that a literal takes as argument k. Types of the arguments that are known stand in `args`, all before k
   // among them; kNone for literals that have no type yet. nullopt: no parameter decides it.
   virtual std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) = 0;
+  // The types of its parameters, where they are decided without a call: written in full.
+  virtual std::optional<std::vector<TypeId>> fixed_types() { return std::nullopt; }
 };
 
 struct TransformEnv;  // transforms/env.h: tables, evaluator, memo, derivative rules, options

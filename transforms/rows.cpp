@@ -3,6 +3,7 @@
 #include "transforms/compositions.h"
 #include "transforms/functions.h"
 #include "transforms/packs.h"
+#include "transforms/sparse/table.h"
 #include "transforms/vmap/table.h"
 
 namespace tfvm {
@@ -252,6 +253,7 @@ TransformTable transform_table(TransformEnv& env) {
   table.rows.push_back(same_row<fwd_transform>("fwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(pack_row<false>("bwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(same_row<aot_only>("aot", "argnums:any=[0] partition:str=\"min_cut\""));
+  for (TransformRow& row : sparse_rows()) table.rows.push_back(std::move(row));
   return table;
 }
 

@@ -58,6 +58,7 @@ class TemplateCallee final : public Callee {
   std::span<const StrId> param_names() const override { return names_; }
   std::string text() const override;
   std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  std::optional<std::vector<TypeId>> fixed_types() override;
   // As `hint`; where nothing binds the parameter's class, the dtype of the written result, if the class takes it.
   std::optional<DType> literal_dtype(std::span<const TypeId> args, std::size_t k, std::optional<DType> written) const;
   Result<AttrId> call_attrs(std::span<const TypeId> args) override;

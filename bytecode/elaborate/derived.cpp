@@ -19,6 +19,10 @@ std::optional<DType> TransformCallee::hint(std::span<const TypeId> args, std::si
   return row_.hint ? row_.hint(env_, inner_, attrs_, args, k) : inner_.hint(args, k);
 }
 
+std::optional<std::vector<TypeId>> TransformCallee::fixed_types() {
+  return row_.keeps_params && !row_.hint ? inner_.fixed_types() : std::nullopt;  // with a hint: other types
+}
+
 Result<FunctionId> TransformCallee::make(std::span<const TypeId> args) {
   Result<FunctionId> f = row_.make(env_, inner_, attrs_, args);
   if (f) return f;
@@ -65,6 +69,13 @@ std::optional<DType> LiftedCallee::hint(std::span<const TypeId> args, std::size_
   return inner_.hint(args.subspan(lifted_.size()), k - lifted_.size());
 }
 
+std::optional<std::vector<TypeId>> LiftedCallee::fixed_types() {
+  std::optional<std::vector<TypeId>> types = inner_.fixed_types();
+  if (types)
+    for (std::size_t k = lifted_.size(); k-- > 0;) types->insert(types->begin(), lifted_[k].type);
+  return types;
+}
+
 Result<FunctionId> LiftedCallee::make(std::span<const TypeId> args) {
   const TypeTable& types = p_.tables().types;
   for (std::size_t k = 0; k < lifted_.size(); ++k)
@@ -96,6 +107,12 @@ std::span<const StrId> BoundCallee::param_names() const {
 
 std::optional<DType> BoundCallee::hint(std::span<const TypeId> args, std::size_t k) {
   return inner_.hint(with_bound(args), k + bound_.size());
+}
+
+std::optional<std::vector<TypeId>> BoundCallee::fixed_types() {
+  std::optional<std::vector<TypeId>> types = inner_.fixed_types();
+  if (types) types->erase(types->begin(), types->begin() + static_cast<std::ptrdiff_t>(bound_.size()));
+  return types;
 }
 
 Result<FunctionId> BoundCallee::make(std::span<const TypeId> args) {

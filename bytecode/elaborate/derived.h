@@ -14,6 +14,7 @@ class TransformCallee final : public Callee {
   std::span<const StrId> param_names() const override;
   std::string text() const override { return text_; }
   std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  std::optional<std::vector<TypeId>> fixed_types() override;
   const std::vector<GlobalUse>& globals() const override { return inner_.globals(); }
 
  protected:
@@ -35,6 +36,7 @@ class CheckpointCallee final : public Callee {
   std::span<const StrId> param_names() const override { return inner_.param_names(); }
   std::string text() const override { return "checkpoint(" + inner_.text() + ")"; }
   std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override { return inner_.hint(args, k); }
+  std::optional<std::vector<TypeId>> fixed_types() override { return inner_.fixed_types(); }
   Result<AttrId> call_attrs(std::span<const TypeId> args) override;
   const std::vector<GlobalUse>& globals() const override { return inner_.globals(); }
 
@@ -54,6 +56,7 @@ class LiftedCallee final : public Callee {
   std::span<const StrId> param_names() const override { return names_; }
   std::string text() const override { return "functional_call(" + inner_.text() + ")"; }
   std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  std::optional<std::vector<TypeId>> fixed_types() override;
   const std::vector<GlobalUse>& globals() const override { return rest_; }
 
  protected:
@@ -74,6 +77,7 @@ class BoundCallee final : public Callee {
   std::span<const StrId> param_names() const override;
   std::string text() const override { return text_; }
   std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  std::optional<std::vector<TypeId>> fixed_types() override;
   const std::vector<GlobalUse>& globals() const override { return all_; }
 
  protected:

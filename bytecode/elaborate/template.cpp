@@ -81,6 +81,16 @@ std::optional<DType> TemplateCallee::literal_dtype(std::span<const TypeId> args,
   return bound ? bound : default_of_class(type);
 }
 
+std::optional<std::vector<TypeId>> TemplateCallee::fixed_types() {
+  std::vector<TypeId> out;
+  for (const Param& p : f_.params) {
+    const auto type = p.typed ? concrete_type(p_.tables(), source_.module, p.type) : std::nullopt;
+    if (!type) return std::nullopt;
+    out.push_back(*type);
+  }
+  return out;
+}
+
 std::optional<DType> TemplateCallee::hint(std::span<const TypeId> args, std::size_t k) {
   return literal_dtype(args, k, std::nullopt);
 }
