@@ -128,6 +128,14 @@ Token Lexer::ident(Token t) {
   return make(t, word == "inf" || word == "nan" ? Tok::Float : Tok::Ident, i - t.begin);
 }
 
+// The digits of an exponent, where one has begun (others are read by then), and what may stand behind a number.
+Token Lexer::end_of_number(Token t, Tok kind, std::uint32_t i) {
+  while (is_digit(at(i))) ++i;
+  if (is_word(at(i))) return bad(t, i, "unexpected " + printable(s_, i) + " in a number");
+  if (i - t.begin > kMaxToken) return bad(t, t.begin, "a number of more than 4096 characters");
+  return make(t, kind, i - t.begin);
+}
+
 Token Lexer::hex(Token t, std::uint32_t i) {
   Tok kind = Tok::Int;
   const std::uint32_t first = i;
@@ -143,11 +151,8 @@ Token Lexer::hex(Token t, std::uint32_t i) {
     ++i;
     if (at(i) == '-' || at(i) == '+') ++i;
     if (!is_digit(at(i))) return bad(t, i, "a digit must follow in an exponent");
-    while (is_digit(at(i))) ++i;
   }
-  if (is_word(at(i))) return bad(t, i, "unexpected " + printable(s_, i) + " in a number");
-  if (i - t.begin > kMaxToken) return bad(t, t.begin, "a number of more than 4096 characters");
-  return make(t, kind, i - t.begin);
+  return end_of_number(t, kind, i);
 }
 
 Token Lexer::number(Token t) {
@@ -165,11 +170,8 @@ Token Lexer::number(Token t) {
     ++i;
     if (at(i) == '-' || at(i) == '+') ++i;
     if (!is_digit(at(i))) return bad(t, i, "a digit must follow in an exponent");
-    while (is_digit(at(i))) ++i;
   }
-  if (is_word(at(i))) return bad(t, i, "unexpected " + printable(s_, i) + " in a number");
-  if (i - t.begin > kMaxToken) return bad(t, t.begin, "a number of more than 4096 characters");
-  return make(t, kind, i - t.begin);
+  return end_of_number(t, kind, i);
 }
 
 Token Lexer::string(Token t) {

@@ -74,6 +74,7 @@ class Lexer {
   Token ident(Token t);
   Token number(Token t);
   Token hex(Token t, std::uint32_t i);
+  Token end_of_number(Token t, Tok kind, std::uint32_t i);
   Token string(Token t);
   Token sign(Token t);
 

@@ -1,28 +1,11 @@
 // Block ops of integers and bools: bits, shifts, powers.
 #include "jit/math/ints.h"
+#include "jit/region/scalar_bits.h"
 #include "jit/region/scalar_ops.h"
 
 namespace tfvm::region {
 
 namespace {
-struct And {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a & b);
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a | b);
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a ^ b);
-  }
-};
 struct Not {
   template <class T>
   T operator()(T a) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "jit/region/scalar_bits.h"
 #include "jit/region/scalar_ops.h"
 
 namespace tfvm {
@@ -129,19 +130,6 @@ ReduceFns row(T identity) {
   return {&lanes<F, T>, &fold<F, T>, &rows<F, T>, &columns<F, T>, &combine<F, T>, as_bits64(identity)};
 }
 
-struct BitAnd {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a & b);
-  }
-};
-struct BitOr {
-  template <class T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(a | b);
-  }
-};
-
 template <class T>
 ReduceFns find(Op op, bool is_bool) {
   using L = std::numeric_limits<T>;
@@ -158,8 +146,8 @@ ReduceFns find(Op op, bool is_bool) {
       break;
   }
   if constexpr (std::is_integral_v<T>) {
-    if (op == Op::reduce_and) return row<BitAnd, T>(is_bool ? T(1) : static_cast<T>(~T(0)));
-    if (op == Op::reduce_or) return row<BitOr, T>(T(0));
+    if (op == Op::reduce_and) return row<And, T>(is_bool ? T(1) : static_cast<T>(~T(0)));
+    if (op == Op::reduce_or) return row<Or, T>(T(0));
   }
   return {};
 }

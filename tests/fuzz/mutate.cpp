@@ -89,24 +89,28 @@ void Mutator::byte(std::string& s) {
   }
 }
 
-void Mutator::token(std::string& s) {
-  const std::vector<Piece> here = tokens(s);
+template <class Pieces>
+void Mutator::piece(std::string& s, Pieces pieces, std::size_t own_in, std::string_view behind) {
+  const std::vector<Piece> here = pieces(s);
   if (here.empty()) return;
   const Piece at = here[below(here.size())];
-  const std::string& other = below(2) ? s : any_text();
-  const std::vector<Piece> there = tokens(other);
+  const std::string& other = below(own_in) ? s : any_text();
+  const std::vector<Piece> there = pieces(other);
   const std::string what = there.empty() ? "" : text(other, there[below(there.size())]);
   switch (below(3)) {
     case 0:
       s.erase(at.begin, at.size);
       break;
     case 1:
-      s.insert(at.begin, what + " ");
+      s.insert(at.begin, what + std::string(behind));
       break;
     default:
       s.replace(at.begin, at.size, what);
   }
 }
+
+void Mutator::token(std::string& s) { piece(s, tokens, 2, " "); }
+void Mutator::line(std::string& s) { piece(s, lines, 3, ""); }
 
 void Mutator::number(std::string& s) {
   const std::vector<Piece> here = numbers(s);
@@ -114,25 +118,6 @@ void Mutator::number(std::string& s) {
   const Piece at = here[below(here.size())];
   const std::string other = text(s, here[below(here.size())]);
   s.replace(at.begin, at.size, below(2) ? other : std::string(kNumbers[below(std::size(kNumbers))]));
-}
-
-void Mutator::line(std::string& s) {
-  const std::vector<Piece> here = lines(s);
-  if (here.empty()) return;
-  const Piece at = here[below(here.size())];
-  const std::string& other = below(3) ? s : any_text();
-  const std::vector<Piece> there = lines(other);
-  const std::string what = there.empty() ? "" : text(other, there[below(there.size())]);
-  switch (below(3)) {
-    case 0:
-      s.erase(at.begin, at.size);
-      break;
-    case 1:
-      s.insert(at.begin, what);
-      break;
-    default:
-      s.replace(at.begin, at.size, what);
-  }
 }
 
 std::string Mutator::next() {

@@ -18,6 +18,9 @@ class Mutator {
   std::size_t below(std::size_t n) { return n == 0 ? 0 : random_() % n; }
   const std::string& any_text() { return texts_[below(texts_.size())]; }
   void byte(std::string& s);
+  // Deletes a piece of the text, or puts one of this or another text before it or in its place.
+  template <class Pieces>
+  void piece(std::string& s, Pieces pieces, std::size_t own_in, std::string_view behind);
   void token(std::string& s);
   void number(std::string& s);
   void line(std::string& s);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bytecode/rewriter.h"
 #include "transforms/functions.h"
 
 namespace tfvm {
@@ -46,20 +47,14 @@ Result<FunctionId> without_dead_outputs(TransformEnv& env, FunctionId f) {
   const Body& body = env.tables.bodies[f.body];
   const Mask used = used_values(env.tables, body);
   Builder b(env.tables, env.options, f, "");
-  std::vector<ValueId> map(body.num_values(), kNoValue), operands, out;
-  for (std::uint32_t k = 0; k < body.num_params; ++k) {
-    map[k] = b.param(body.types[k]);
-    b.name_from(map[k], body.param(k));
-  }
+  Rewriter w(b, f);
   for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
     const Instr in = body.instr(i);
-    b.set_origin(static_cast<InstrId>(i));
     if (in.op == Op::constant) {
-      map[index(in.first_result)] = b.constant(at[in.attrs].constant);
+      w.copy(static_cast<InstrId>(i));
       continue;
     }
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
+    w.begin(static_cast<InstrId>(i));
     const std::size_t fixed = fixed_results(at, in);
     std::vector<std::uint32_t> keep;
     for (std::uint32_t k = 0; k < in.num_results; ++k)
@@ -79,14 +74,13 @@ Result<FunctionId> without_dead_outputs(TransformEnv& env, FunctionId f) {
     } else if (keep.size() < in.num_results) {
       continue;  // nothing of it is used
     }
-    const std::vector<ValueId> results = b.emit_all(in.op, operands, attrs);
+    const std::vector<ValueId> results = b.emit_all(in.op, w.operands(in), attrs);
     for (std::size_t k = 0; k < results.size() && k < keep.size(); ++k) {
-      map[index(in.result(keep[k]))] = results[k];
+      w.map(in.result(keep[k]), results[k]);
       b.name_from(results[k], in.result(keep[k]));
     }
   }
-  for (ValueId v : body.results) out.push_back(b.failed() ? kNoValue : map[index(v)]);
-  const Result<FunctionId> made = b.seal(out);
+  const Result<FunctionId> made = w.seal();
   if (made) env.memo.add("dead_outputs", f, {}, {*made, {}, {}, {}});
   return made;
 }

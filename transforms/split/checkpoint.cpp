@@ -3,6 +3,7 @@
 // calls, not within loops and branches.
 #include <algorithm>
 
+#include "bytecode/rewriter.h"
 #include "transforms/simplify/dead_outputs.h"
 #include "transforms/split/rules.h"
 
@@ -22,37 +23,24 @@ bool is_plain_call(const AttrTable& at, const Instr& in) {
 // The function with the bodies of the functions that it calls in place of plain calls.
 Result<FunctionId> inlined(TransformEnv& env, FunctionId f) {
   if (const PassResult* r = env.memo.find("inline", f, {})) return r->f;
-  const Body& body = env.tables.bodies[f.body];
   Builder b(env.tables, env.options, f, "");
-  std::vector<ValueId> map(body.num_values(), kNoValue), operands, results;
-  for (std::uint32_t k = 0; k < body.num_params; ++k) {
-    map[k] = b.param(body.types[k]);
-    b.name_from(map[k], body.param(k));
-  }
-  for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
-    const Instr in = body.instr(i);
-    b.set_origin(static_cast<InstrId>(i));
-    if (in.op == Op::constant) {
-      map[index(in.first_result)] = b.constant(env.tables.attrs[in.attrs].constant);
+  Rewriter w(b, f);
+  for (std::uint32_t i = 0; i < w.source().num_instrs() && !b.failed(); ++i) {
+    const Instr in = w.source().instr(i);
+    if (!is_plain_call(env.tables.attrs, in) || b.body().num_instrs() >= kMaxInlined) {
+      w.copy(static_cast<InstrId>(i));
       continue;
     }
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    if (is_plain_call(env.tables.attrs, in) && b.body().num_instrs() < kMaxInlined) {
-      const Result<FunctionId> callee = inlined(env, env.tables.attrs.get_func(in.attrs, Key::callee));
-      if (!callee) return callee;
-      results = inline_body(b, *callee, operands);
-    } else {
-      results = b.emit_all(in.op, operands, in.attrs);
-    }
+    w.begin(static_cast<InstrId>(i));
+    const Result<FunctionId> callee = inlined(env, env.tables.attrs.get_func(in.attrs, Key::callee));
+    if (!callee) return callee;
+    const std::vector<ValueId> results = inline_body(b, *callee, w.operands(in));
     for (std::uint32_t k = 0; k < results.size(); ++k) {
-      map[index(in.result(k))] = results[k];
+      w.map(in.result(k), results[k]);
       b.name_from(results[k], in.result(k));
     }
   }
-  results.clear();
-  for (ValueId v : body.results) results.push_back(b.failed() ? kNoValue : map[index(v)]);
-  const Result<FunctionId> made = b.seal(results);
+  const Result<FunctionId> made = w.seal();
   if (made) env.memo.add("inline", f, {}, {*made, {}, {}, {}});
   return made;
 }

@@ -58,13 +58,13 @@ template <class T>
 T step(Op op, T acc, T x) {
   switch (op) {
     case Op::cumsum:
-      return sum_of(acc, x);
+      return region::Add{}(acc, x);
     case Op::cumprod:
-      return product_of(acc, x);
+      return region::Mul{}(acc, x);
     case Op::cummax:
-      return max_of(acc, x);
+      return region::Max{}(acc, x);
     default:
-      return min_of(acc, x);
+      return region::Min{}(acc, x);
   }
 }
 

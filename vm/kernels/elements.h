@@ -7,6 +7,7 @@
 
 #include "bytecode/dtype.h"
 #include "jit/math/convert.h"
+#include "jit/region/scalar_ops.h"  // Add, Mul, Max, Min: one definition for nests and kernels
 
 namespace tfvm {
 
@@ -57,38 +58,6 @@ auto with_element(DType d, F f) {
     default:
       return f(Plain<std::uint8_t>{});
   }
-}
-
-// The rules of language.md, section 6: integers wrap; max and min propagate NaN and order -0 below +0.
-template <class T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
-  else
-    return a + b;
-}
-template <class T>
-T product_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  else
-    return a * b;
-}
-template <class T>
-T max_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return a + b;
-    if (a == b) return std::signbit(a) ? b : a;
-  }
-  return a > b ? a : b;
-}
-template <class T>
-T min_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return a + b;
-    if (a == b) return std::signbit(a) ? a : b;
-  }
-  return a < b ? a : b;
 }
 
 }  // namespace tfvm

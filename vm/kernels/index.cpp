@@ -140,13 +140,13 @@ V combined(Combine c, V old, V now) {
     case Combine::Set:
       return now;
     case Combine::Add:
-      return sum_of(old, now);
+      return region::Add{}(old, now);
     case Combine::Mul:
-      return product_of(old, now);
+      return region::Mul{}(old, now);
     case Combine::Min:
-      return min_of(old, now);
+      return region::Min{}(old, now);
     case Combine::Max:
-      return max_of(old, now);
+      return region::Max{}(old, now);
   }
   return now;
 }
