@@ -1,4 +1,4 @@
-// log, log2, log1p.
+// log, log2, log10, log1p.
 //
 // Source: x = 2^e m with sqrt(1/2) <= m < sqrt(2), log(x) = e ln2 + log(1 + f), f = m - 1. In f64
 // log(1 + f) = 2 atanh(s), s = f / (2 + f) (Tang, "Table-driven implementation of the logarithm function", section on
@@ -90,6 +90,22 @@ typename B::F log2(B b, typename B::F x) {
   const auto low = product.lo + b.fma(natural.lo, log2e, natural.hi * log2e_low);
   const auto sum = fast_two_sum(b, part.e, product.hi);
   return log_limits(b, x, sum.hi + (sum.lo + low));
+}
+
+template <class B>
+typename B::F log10(B b, typename B::F x) {
+  using T = typename B::Scalar;
+  constexpr bool f32 = sizeof(T) == 4;
+  constexpr auto log10e = T(f32 ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2);
+  constexpr auto log10e_low = T(f32 ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57);
+  constexpr auto log10_2 = T(f32 ? 0x1.344p-2 : 0x1.34413509f8p-2);  // times e exact
+  constexpr auto log10_2_low = T(f32 ? 0x1.3509f8p-18 : -0x1.80433b83b532ap-44);
+  const auto part = reduce_log(b, x);
+  const auto natural = log1p_short(b, part.m - T(1));
+  const auto product = two_product(b, natural.hi, typename B::F(log10e));
+  const auto low = product.lo + b.fma(natural.lo, log10e, natural.hi * log10e_low);
+  const auto sum = fast_two_sum(b, part.e * log10_2, product.hi);
+  return log_limits(b, x, sum.hi + (sum.lo + b.fma(part.e, log10_2_low, low)));
 }
 
 /// log(u.hi + u.lo) + extra ln2 for u.hi > 0 finite. f is rounded once from the exact m - 1 and the scaled low part, so

@@ -106,6 +106,7 @@ UNARY = {
     "digamma": (mp.digamma, (nan, inf, -inf, inf), [(0, 10), (-10, 0), (1.3, 1.6)], [(0, 10), (-10, 0), (1.3, 1.6)], WHOLE),
     "reciprocal": (lambda x: 1 / x, (-0.0, -inf, inf, 0.0), [(-2, 2)], [(-2, 2)], WHOLE),
     "square": (lambda x: x * x, (inf, 0.0, 0.0, inf), [(-2, 2)], [(-2, 2)], WHOLE),
+    "log10": (mp.log10, (nan, -inf, -inf, inf), [(0, 100), (0.6, 1.5)], [(0, 100), (0.6, 1.5)], (0, inf)),
 }
 # Values at the ends of a domain or at poles, where the formula has none.
 POLES = {
