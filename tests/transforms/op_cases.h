@@ -1,6 +1,6 @@
 #pragma once
 // Small instances of the ops of the table: shapes, attributes and which values the operands may have. Elementwise ops
-// get theirs from the table; other families from a list per op.
+// get theirs from the table; other families from a list per op (op_maker.h).
 
 #include <string>
 #include <vector>
@@ -21,11 +21,12 @@ struct OpOperand {
 struct OpCase {
   std::vector<OpOperand> operands;
   AttrId attrs;
+  bool lanes = false;                   // of a collective: dim 0 of the operands is the axis "i"
   std::string text(DType group) const;  // "f64[2,3], i64[]"
 };
 
-// Pure, with operands, and neither a form of control flow nor one that waits for its kernel.
-bool runs_alone(Op op);
+// Empty, or what the table says against testing the op alone: a hole, an effect, no operands.
+std::string_view why_untested(Op op);
 // The operands that are no index, predicate or key may have this dtype.
 bool takes(Op op, DType group);
 DType dtype_of(const OpOperand& o, DType group);
