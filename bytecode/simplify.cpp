@@ -89,6 +89,38 @@ ValueId simplify_slice(Builder& b, ValueId x, AttrId attrs, TypeId type) {
   return whole ? x : kNoValue;
 }
 
+// An integer dtype (or bool) whose values `wide` holds all, exactly. Floats are not asked for: a cast quiets NaNs.
+bool holds_all(DType wide, DType narrow) {
+  if (narrow == DType::Bool) return true;
+  if (!is_int(narrow)) return false;
+  const auto bits = [](DType d) { return static_cast<int>(8 * size_of(d)); };
+  if (wide == DType::F64) return bits(narrow) <= 32;
+  if (wide == DType::F32) return bits(narrow) <= 16;
+  if (!is_int(wide)) return false;
+  if (is_signed(wide) == is_signed(narrow)) return bits(wide) >= bits(narrow);
+  return is_signed(wide) && bits(wide) > bits(narrow);
+}
+
+ValueId simplify_cast(Builder& b, const std::vector<InstrId>& def, ValueId x, TypeId type) {
+  if (b.type(x) == type) return x;
+  const auto inner = made_by(b, def, x, Op::cast);
+  if (!inner || !holds_all(b.dtype(x), b.dtype(inner->operands[0]))) return kNoValue;
+  // From a float saturates where from an integer wraps; a half may be rounded on the way.
+  const DType from = b.dtype(inner->operands[0]), to = b.tables().types.dtype(type);
+  const bool same = to == DType::Bool || to == DType::F32 || to == DType::F64 || holds_all(to, from) ||
+                    (is_int(to) && is_int(b.dtype(x)));
+  return same ? b.emit(Op::cast, {inner->operands[0]}, {{Key::dtype, to}}) : kNoValue;
+}
+
+// A reduction over extents of 1 changes no bit.
+ValueId simplify_reduce(Builder& b, ValueId x, AttrId attrs, TypeId type) {
+  const Ints axes = b.tables().attrs.get_ints(attrs, Key::axes);
+  const Dims dims = b.dims(x);
+  if (std::ranges::any_of(axes, [&](std::int64_t a) { return dims[static_cast<std::size_t>(a)] != 1; }))
+    return kNoValue;
+  return b.emit(Op::reshape, {x}, {{Key::shape, b.tables().types.dims(type)}});
+}
+
 bool all_zero(Ints v) {
   return std::ranges::all_of(v, [](auto s) { return s == 0; });
 }
@@ -132,6 +164,10 @@ ValueId simplify(Builder& b, Op op, Operands in, AttrId attrs, std::span<const T
     case Op::select:
       return simplify_select(b, in);
     case Op::cast:
+      return simplify_cast(b, def, in[0], types[0]);
+    case Op::max:
+    case Op::min:
+      return in[0] == in[1] ? in[0] : kNoValue;
     case Op::bitcast:
       return b.type(in[0]) == types[0] ? in[0] : kNoValue;
     case Op::full:
@@ -160,6 +196,7 @@ ValueId simplify(Builder& b, Op op, Operands in, AttrId attrs, std::span<const T
       if (const ValueId v = move_splat(b, in[0], types[0]); v != kNoValue) return v;
       return simplify_slice(b, in[0], attrs, types[0]);
     case Op::reverse:
+      if (const auto x = made_by(b, def, in[0], Op::reverse); x && x->attrs == attrs) return x->operands[0];
       return at.get_ints(attrs, Key::axes).empty() ? in[0] : move_splat(b, in[0], types[0]);
     case Op::pad:
       return all_zero(at.get_ints(attrs, Key::low)) && all_zero(at.get_ints(attrs, Key::high)) &&
@@ -174,7 +211,7 @@ ValueId simplify(Builder& b, Op op, Operands in, AttrId attrs, std::span<const T
     case Op::reduce_min:
     case Op::reduce_and:
     case Op::reduce_or:
-      return at.get_ints(attrs, Key::axes).empty() ? in[0] : kNoValue;
+      return simplify_reduce(b, in[0], attrs, types[0]);
     default:
       return kNoValue;
   }

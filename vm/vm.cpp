@@ -6,6 +6,7 @@
 #include "bytecode/text/parse.h"
 #include "stdlib/embedded.h"
 #include "transforms/rows.h"
+#include "transforms/simplify/licm.h"
 #include "vm/npy/npy.h"
 
 namespace tfvm {
@@ -151,7 +152,9 @@ Result<Function> VM::prepare(const Step& step) {
 }
 
 Result<Function> VM::prepare_locked(const Step& step) {
-  Result<PlanRef> plan = plans_.get(tables_, step.function);
+  const Result<FunctionId> lean = licm(env_, step.function);
+  if (!lean) return lean.error();
+  Result<PlanRef> plan = plans_.get(tables_, *lean);
   if (!plan) return std::move(plan).error();
   Function f;
   f.plan = *std::move(plan);

@@ -1,10 +1,10 @@
 // Exact algebra: what goes, and what must stay.
 #include "bytecode/simplify.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace tfvm {
 namespace {
@@ -46,6 +46,32 @@ TEST_F(SimplifyTest, MovesCompose) {
   EXPECT_EQ(b.emit(Op::transpose, {once}, {{Key::perm, Ints(swap)}}), x);
   const std::int64_t flat[] = {6}, back[] = {2, 3};
   EXPECT_EQ(b.emit(Op::reshape, {b.emit(Op::reshape, {x}, {{Key::shape, Ints(flat)}})}, {{Key::shape, Ints(back)}}), x);
+}
+
+TEST_F(SimplifyTest, ReversedTwiceAndReducedOverOnes) {
+  const std::int64_t axis[] = {1}, ones[] = {2, 3, 1};
+  const ValueId once = b.emit(Op::reverse, {x}, {{Key::axes, Ints(axis)}});
+  EXPECT_EQ(b.emit(Op::reverse, {once}, {{Key::axes, Ints(axis)}}), x);
+  const std::int64_t last[] = {2}, both[] = {1, 2};
+  const ValueId wide = b.emit(Op::reshape, {x}, {{Key::shape, Ints(ones)}});
+  EXPECT_EQ(b.emit(Op::reduce_sum, {wide}, {{Key::axes, Ints(last)}}), x);
+  b.emit(Op::reduce_sum, {wide}, {{Key::axes, Ints(both)}});
+  EXPECT_EQ(b.body().ops[b.body().num_instrs() - 1], Op::reduce_sum);
+}
+
+TEST_F(SimplifyTest, CastsThereAndBack) {
+  const auto cast = [&](ValueId v, DType d) { return b.emit(Op::cast, {v}, {{Key::dtype, d}}); };
+  const ValueId p = b.emit(Op::gt, {x, c(0)});
+  EXPECT_EQ(cast(cast(p, DType::F32), DType::Bool), p);
+  EXPECT_EQ(cast(cast(p, DType::F32), DType::F64), cast(p, DType::F64));
+  const ValueId i = cast(x, DType::I32);
+  EXPECT_EQ(cast(cast(i, DType::I64), DType::I32), i);
+  EXPECT_EQ(cast(cast(i, DType::F64), DType::I32), i);
+  EXPECT_NE(cast(cast(i, DType::F32), DType::I32), i);                    // 24 bits
+  EXPECT_NE(cast(cast(i, DType::F64), DType::I16), cast(i, DType::I16));  // one saturates, one wraps
+  EXPECT_EQ(cast(cast(i, DType::I64), DType::I16), cast(i, DType::I16));
+  EXPECT_NE(cast(cast(i, DType::U32), DType::I32), i);
+  EXPECT_NE(cast(cast(x, DType::F64), DType::F32), x);  // NaNs get quiet
 }
 
 TEST_F(SimplifyTest, MovedSplatsAreSplats) {

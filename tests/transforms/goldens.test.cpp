@@ -6,8 +6,8 @@
 //   func @linear.jvp.f(…) { … }
 //
 // `make` names a function (a transform of one too) with its argument types, then raw passes: jvp ACTIVE, reverse ACTIVE
-// (a jvp for reverse mode), known UNKNOWN, linear UNKNOWN, transpose LINEAR CTS; flags are one digit per parameter or
-// result. TFVM_UPDATE=1 in the environment rewrites the files.
+// (a jvp for reverse mode), known UNKNOWN, linear UNKNOWN, transpose LINEAR CTS, licm; flags are one digit per
+// parameter or result. TFVM_UPDATE=1 in the environment rewrites the files.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +19,7 @@
 #include "bytecode/verify.h"
 #include "tests/transforms/program.h"
 #include "transforms/jvp/jvp.h"
+#include "transforms/simplify/licm.h"
 #include "transforms/split/split.h"
 #include "transforms/transpose/transpose.h"
 
@@ -40,6 +41,7 @@ Mask mask(std::string_view digits) {
 }
 
 Result<FunctionId> pass(TransformEnv& env, FunctionId f, const std::vector<std::string_view>& w) {
+  if (w[0] == "licm") return licm(env, f);
   if (w[0] == "jvp" || w[0] == "reverse") {
     Result<Jvp> r = jvp(env, f, mask(w[1]), {}, w[0] == "jvp" ? JvpMode::Forward : JvpMode::Linearize);
     return r ? Result<FunctionId>(r->f) : r.error();

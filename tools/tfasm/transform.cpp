@@ -9,6 +9,8 @@
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
+#include "transforms/simplify/licm.h"
+#include "transforms/simplify/size.h"
 
 namespace tfvm::tool {
 
@@ -17,7 +19,7 @@ namespace {
 struct Options {
   std::string file, function, args;
   std::vector<std::string> passes;
-  bool last = false;
+  bool last = false, stats = false;
 };
 
 // One transform of a nest: vmap of vmap(grad(@f)).
@@ -50,6 +52,12 @@ void print_level(VM& vm, std::string_view title, FunctionId f) {
   fmt::print("// {}\n{}\n", title, print_function(vm.tables(), f));
 }
 
+// A line of the table that --stats prints.
+void print_size(VM& vm, std::string_view title, FunctionId f) {
+  const CodeSize size = code_size(vm.tables(), f);
+  fmt::print("{:>12}  {:>9}  {}\n", size.instructions, size.functions, title);
+}
+
 Status transform(VM& vm, const Options& o) {
   if (Status s = load_file(vm, o.file); !s) return s;
   const std::lock_guard guard(vm.lock());
@@ -64,16 +72,23 @@ Status transform(VM& vm, const Options& o) {
     for (const std::string& wanted : o.passes)
       if (wanted == pass || wanted == "all") print_level(vm, fmt::format("pass {}", pass), r.f);
   };
-  const Result<FunctionId> made = levels->back().callee->instantiate(*types);
+  Result<FunctionId> made = levels->back().callee->instantiate(*types);
+  if (made && !o.passes.empty()) made = licm(vm.transforms(), *made);  // as before a run
   vm.transforms().memo.trace = {};
   if (!made) return made.error();
   if (!o.passes.empty()) return ok();
+  if (o.stats) fmt::print("{:>12}  {:>9}  of\n", "instructions", "functions");
   for (const Level& level : *levels) {
     if (o.last && &level != &levels->back()) continue;
-    for (const FunctionId f : level.callee->instances())
+    for (const FunctionId f : level.callee->instances()) {
+      if (o.stats) {
+        print_size(vm, level.callee->text(), f);
+        continue;
+      }
       print_level(
           vm, level.pass.empty() ? level.callee->text() : fmt::format("after {}: {}", level.pass, level.callee->text()),
           f);
+    }
   }
   return ok();
 }
@@ -95,16 +110,19 @@ void add_transform(CLI::App& app, int& exit_code) {
   cmd->add_option("FUNCTION", o->function, "@name or a derived function")->required();
   cmd->add_option("--args", o->args, "Types of the arguments")->allow_extra_args(false);
   cmd->add_option("-p,--pass", o->passes,
-                  "Instead print each result of this pass: jvp, split, transpose, vmap, …, or all of them")
+                  "Instead print each result of this pass: jvp, split, transpose, vmap, …, or all of them;\n"
+                  "licm comes last, before a function is run")
       ->allow_extra_args(false);
   cmd->add_flag("--last", o->last, "Print only the outermost function");
+  cmd->add_flag("--stats", o->stats, "Instead print how large each function is, with all that it runs");
   cmd->footer(
       "The innermost function comes first, as written and typed. Types are concrete: shapes are known, broadcasting\n"
       "is explicit, attributes that have their default are left out.\n\n"
       "Examples:\n"
       "  tfasm transform first.tfa @per_sample --args 'f32[3], f32[2,3], f32[2]'\n"
       "  tfasm transform first.tfa 'vmap(grad(@loss), in_dims=[none, 0, 0])' --args 'f32[3], f32[2,3], f32[2]' --last\n"
-      "  tfasm transform first.tfa 'grad(@loss)' --args 'f32[3], f32[3], f32' --pass transpose");
+      "  tfasm transform first.tfa 'grad(@loss)' --args 'f32[3], f32[3], f32' --pass transpose\n"
+      "  tfasm transform first.tfa 'grad(@loss)' --args 'f32[3], f32[3], f32' --stats");
   cmd->callback([o, &exit_code] { exit_code = transform(*o); });
 }
 

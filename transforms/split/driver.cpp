@@ -2,6 +2,7 @@
 // the residuals are known, and the linear part is built from the steps.
 #include <algorithm>
 
+#include "transforms/simplify/failures.h"
 #include "transforms/split/rules.h"
 
 namespace tfvm {
@@ -36,6 +37,7 @@ struct Walk {
   FunctionId source;
   const Body& body;
   SplitUse use;
+  Failures failures;
   Builder known, linear;
   std::vector<ValueId> map;  // source -> known part
   std::vector<SplitStep> steps;
@@ -51,13 +53,17 @@ struct Walk {
         source(f),
         body(e.tables.bodies[f.body]),
         use(u),
+        failures(e.tables),
         known(e.tables, e.options, f, "known"),
         linear(e.tables, e.options, f, "linear") {
     map.assign(body.num_values(), kNoValue);
   }
 
-  bool goes_known(const Instr& in) const {
-    if (use == SplitUse::Hoist && !is_pure(env.tables, in.op, in.attrs)) return false;
+  bool hoists() const { return use != SplitUse::Linearize; }
+
+  bool goes_known(const Instr& in) {
+    if (hoists() && !is_pure(env.tables, in.op, in.attrs)) return false;
+    if (use == SplitUse::HoistSafe && failures.may_fail(in.op, in.attrs)) return false;
     return std::ranges::all_of(in.operands, [&](ValueId v) { return map[index(v)] != kNoValue; });
   }
 
@@ -80,7 +86,7 @@ struct Walk {
     known.set_origin(static_cast<InstrId>(i));
     if (goes_known(in)) return copy_known(in);
     SplitCtx c{env, known, in, static_cast<InstrId>(i), map, steps};
-    if (info(in.op).kind != OpKind::Control || use == SplitUse::Hoist) return c.keep_whole();
+    if (info(in.op).kind != OpKind::Control || hoists()) return c.keep_whole();
     if (in.op == Op::call) return split_call(c);
     if (in.op == Op::cond || in.op == Op::switch_) return split_branches(c);
     split_loop(c);

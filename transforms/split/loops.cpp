@@ -4,6 +4,7 @@
 // passed as a constant. The linear part of `while` is a tape_scan of as many trips as the known part counted.
 #include <algorithm>
 
+#include "transforms/simplify/failures.h"
 #include "transforms/split/memory.h"
 
 namespace tfvm {
@@ -48,14 +49,15 @@ Result<Split> fixpoint(SplitCtx& c, const Loop& s, Mask& unknown) {
   }
 }
 
-// Per result of `f`: depends on its first `consts` parameters alone.
-Mask invariant_results(const Tables& t, FunctionId f, std::size_t consts) {
+// Per result of `f`: depends on its first `consts` parameters alone, and on nothing that may fail unless `certain`.
+Mask invariant_results(const Tables& t, FunctionId f, std::size_t consts, bool certain) {
   const Body& body = t.bodies[f.body];
+  Failures failures(t);
   std::vector<std::uint8_t> varies(body.num_values(), 0);
   for (std::size_t k = consts; k < body.num_params; ++k) varies[k] = 1;
   for (std::uint32_t i = 0; i < body.num_instrs(); ++i) {
     const Instr in = body.instr(i);
-    const bool v = !is_pure(t, in.op, in.attrs) ||
+    const bool v = !is_pure(t, in.op, in.attrs) || (!certain && failures.may_fail(in.op, in.attrs)) ||
                    std::ranges::any_of(in.operands, [&](ValueId o) { return varies[index(o)] != 0; });
     for (std::uint32_t k = 0; k < in.num_results; ++k) varies[index(in.result(k))] = v;
   }
@@ -72,16 +74,18 @@ struct Known {
   std::vector<ValueId> values;  // … where its value is this one
 };
 
-// Takes residuals that do not vary, and what they need, out of the loop.
+// Takes residuals that do not vary, and what they need, out of the loop. What may fail stays in a loop that may make
+// no trip.
 bool hoist(SplitCtx& c, std::size_t results, std::size_t params, Known& k) {
   const std::size_t made = c.tables().bodies[k.body.body].results.size() - results;
-  Mask invariant = invariant_results(c.tables(), k.body, k.consts.size());
+  const bool certain = c.in.op == Op::scan && c.tables().attrs.get_int(c.in.attrs, Key::length) > 0;
+  const Mask invariant = invariant_results(c.tables(), k.body, k.consts.size(), certain);
   k.hoisted = slice(invariant, results, made);
   if (!any(k.hoisted)) return true;
   Mask unknown(params, 1), force(results, 1);
   std::fill_n(unknown.begin(), k.consts.size(), 0);
   for (std::uint8_t h : k.hoisted) force.push_back(!h);
-  const Result<Split> s = split(c.env, k.body, unknown, force, {}, SplitUse::Hoist);
+  const Result<Split> s = split(c.env, k.body, unknown, force, {}, certain ? SplitUse::Hoist : SplitUse::HoistSafe);
   if (!s) return forward(c.b, s.error()), false;
   AttrTable& at = c.tables().attrs;
   k.values = c.b.emit_all(Op::call, k.consts, at.dict({{Key::callee, s->known}}));

@@ -24,7 +24,8 @@ struct Split {
 
 enum class SplitUse : std::uint8_t {
   Linearize,
-  Hoist,  // the unknown part need not be linear; effects and control flow with unknown operands stay in it
+  Hoist,      // the unknown part need not be linear; effects and control flow with unknown operands stay in it
+  HoistSafe,  // and whatever may fail
 };
 
 // `unknown`: per parameter. Results are unknown where they depend on one, or where `force` (empty = none) asks for it.
