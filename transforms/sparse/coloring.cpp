@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <unordered_map>
 
 namespace tfvm {
 
@@ -85,24 +86,53 @@ Coloring color_columns(const SparsePattern& p) {
   return palette.take();
 }
 
+namespace {
+
+// Vertices that have two neighbours or more of one color, kept at each of those neighbours: from there on, a path of
+// two colors is one vertex short of four. Each vertex stands in at most as many lists as it has neighbours.
+class Centres {
+ public:
+  explicit Centres(std::size_t vertices) : at_(vertices) {}
+  const std::vector<Vertex>& at(Vertex w) const { return at_[w]; }
+  // `w`, a neighbour of x, has got this color.
+  void note(Vertex x, Vertex w, std::int64_t color) {
+    const std::uint64_t key = static_cast<std::uint64_t>(x) << 32 | static_cast<std::uint64_t>(color);
+    const auto [it, first] = first_.emplace(key, w);
+    if (first) return;
+    if (it->second != kNone) at_[it->second].push_back(x);
+    it->second = kNone;
+    at_[w].push_back(x);
+  }
+
+ private:
+  static constexpr Vertex kNone = static_cast<Vertex>(-1);
+  std::vector<std::vector<Vertex>> at_;
+  std::unordered_map<std::uint64_t, Vertex> first_;  // (vertex, color): its only neighbour of that color
+};
+
+}  // namespace
+
 Coloring star_coloring(const SparsePattern& p) {
   const SparsePattern g = symmetrised(p);
   Palette palette(static_cast<std::size_t>(g.rows));
-  // x, a neighbour of w, makes a path of two colors with v.
-  const auto closes = [&](std::int64_t w, std::int64_t x) {
-    if (palette.of(w) < 0) return true;
-    return std::ranges::any_of(row(g, static_cast<Vertex>(x)),
-                               [&](std::int64_t y) { return y != w && y != x && palette.of(y) == palette.of(w); });
-  };
+  Centres centres(static_cast<std::size_t>(g.rows));
   for (Vertex v : longest_first(g)) {
     const auto self = static_cast<std::int64_t>(v);
-    for (std::int64_t w : row(g, v)) {
-      if (w == self) continue;
-      palette.forbid(palette.of(w), v);
-      for (std::int64_t x : row(g, static_cast<Vertex>(w)))
-        if (x != self && x != w && palette.of(x) >= 0 && closes(w, x)) palette.forbid(palette.of(x), v);
+    for (std::int64_t n : row(g, v)) {
+      if (n == self) continue;
+      const auto w = static_cast<Vertex>(n);
+      palette.forbid(palette.of(n), v);
+      // A path v, w, x, y: w may yet get the color of y, or it has it.
+      if (palette.of(n) < 0) {
+        for (std::int64_t x : row(g, w))
+          if (x != self && x != n) palette.forbid(palette.of(x), v);
+      } else {
+        for (Vertex x : centres.at(w)) palette.forbid(palette.of(static_cast<std::int64_t>(x)), v);
+      }
     }
     palette.paint(v);
+    for (std::int64_t x : row(g, v))
+      if (x != self) centres.note(static_cast<Vertex>(x), v, palette.of(self));
   }
   return palette.take();
 }

@@ -29,7 +29,8 @@ std::int64_t longest_row(const SparsePattern& p);
 Coloring color_columns(const SparsePattern& p);
 
 // A star coloring of the graph of a square pattern, united with its transpose: neighbours differ, and every path of
-// four vertices has at least three colors. Greedy, high degrees first (algorithm 4.1 there).
+// four vertices has at least three colors. Greedy, high degrees first (algorithm 4.1 there, with the
+// vertices that it looks for kept in lists, so that a hub is not walked around for each of its neighbours).
 Coloring star_coloring(const SparsePattern& p);
 
 // For each element (i, j) of the pattern, its place in the compressed symmetric matrix [colors, n].

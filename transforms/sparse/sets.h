@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 namespace tfvm {
@@ -19,7 +18,7 @@ struct Interval {
 
 class Sets {
  public:
-  Sets() { intern({}); }
+  Sets();
   SetId of(std::uint32_t begin, std::uint32_t end);
   SetId unite(SetId a, SetId b);
   // Reorders `ids`.
@@ -29,12 +28,29 @@ class Sets {
   }
 
  private:
+  // Open addressing: time stays linear where there are more sets than the caches hold.
+  struct Slot {
+    std::uint32_t hash = 0;
+    SetId id = kNone;
+  };
+  struct Union {
+    std::uint64_t pair = 0;  // the lesser id above the greater one; 0: free, for unions with the empty set are not kept
+    SetId id = kEmptySet;
+  };
+  static constexpr SetId kNone = static_cast<SetId>(-1);
+
   SetId intern(std::span<const Interval> intervals);  // sorted, disjoint, not touching
-  SetId merge(std::vector<Interval>& intervals);      // any
-  std::vector<Interval> pool_;
+  SetId merge();                                      // scratch_, in any order
+  std::span<const Interval> at(SetId s) const { return (*this)[s]; }
+  std::size_t size() const { return begin_.size() - 1; }
+  void grow();
+  Union& find_union(std::uint64_t pair);
+
+  std::vector<Interval> pool_, scratch_;
   std::vector<std::size_t> begin_{0};
-  std::unordered_multimap<std::uint64_t, SetId> ids_;
-  std::unordered_map<std::uint64_t, SetId> unions_;
+  std::vector<Slot> slots_;  // sizes are powers of two
+  std::vector<Union> unions_;
+  std::size_t num_unions_ = 0;
 };
 
 }  // namespace tfvm
