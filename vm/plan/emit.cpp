@@ -4,32 +4,13 @@
 #include <cstring>
 
 #include "jit/region/build.h"
+#include "vm/plan/items.h"
 
 namespace tfvm {
 
 namespace {
 
 std::int64_t bytes(const Access& a, std::int64_t elements) { return elements * size_of(a.dtype); }
-
-template <class Fn>
-void for_each_read(const FuseItem& item, Fn fn) {
-  if (!item.nest) {
-    for (std::uint32_t b : item.reads) fn(b);
-    return;
-  }
-  for (const NestNode& n : item.nest->nodes)
-    if (n.kind == NestNodeKind::Load) fn(item.nest->accesses[n.access].base);
-}
-
-template <class Fn>
-void for_each_write(const FuseItem& item, Fn fn) {
-  if (!item.nest) {
-    for (std::uint32_t b : item.writes) fn(b);
-    return;
-  }
-  for (const Store& s : item.nest->stores) fn(s.to.base);
-  for (const Reduction& r : item.nest->reductions) fn(r.to.base);
-}
 
 }  // namespace
 
@@ -40,8 +21,6 @@ Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::ve
   base_slot_.assign(n, kNoIndex);
   pool_at_.assign(n, -1);
   local_.assign(n, kNoIndex);
-  writer_.assign(n, 0);
-  last_read_.assign(n, 0);
 }
 
 Address Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t last) {
@@ -49,17 +28,23 @@ Address Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t las
   return {kUnplaced + static_cast<std::uint32_t>(slots_.size() - 1), 0};
 }
 
+// One slot for all values of a chain of updates in place.
 void Emitter::find_lifetimes() {
-  for (std::uint32_t i = 0; i < items_.size(); ++i) {
-    for_each_write(items_[i], [&](std::uint32_t b) { writer_[b] = i + 1; });
-    for_each_read(items_[i], [&](std::uint32_t b) { last_read_[b] = i + 1; });
-  }
+  uses_ = find_uses(low_, items_);
+  memory_ = shared_memory({t_, flat_, low_, lookup_}, items_, uses_);
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    if (low_.bases[b].kind != PlanBase::Kind::Slot) continue;
-    if (writer_[b] == 0 && low_.bases[b].bytes > 0) continue;  // fused away
-    const std::uint32_t first = std::max(writer_[b], 1u) - 1;
-    base_slot_[b] = static_cast<std::uint32_t>(slots_.size());
-    slots_.push_back({low_.bases[b].bytes, first, std::max(first + 1, last_read_[b]) - 1});
+    const std::uint32_t owner = memory_[b];
+    if (low_.bases[owner].kind != PlanBase::Kind::Slot) continue;
+    if (uses_.writer[b] == 0 && low_.bases[b].bytes > 0) continue;  // fused away
+    const std::uint32_t first = std::max(uses_.writer[b], 1u) - 1;
+    const std::uint32_t last = std::max(first + 1, uses_.last_read[b]) - 1;
+    if (base_slot_[owner] == kNoIndex) {
+      base_slot_[owner] = static_cast<std::uint32_t>(slots_.size());
+      slots_.push_back({low_.bases[b].bytes, first, last});
+    }
+    Lifetime& slot = slots_[base_slot_[owner]];
+    slot.first = std::min(slot.first, first);
+    slot.last = std::max(slot.last, last);
   }
 }
 
@@ -74,6 +59,7 @@ Address Emitter::pool_place(std::uint32_t base) {
 }
 
 Address Emitter::base_place(std::uint32_t base) {
+  base = memory_[base];
   const PlanBase& b = low_.bases[base];
   switch (b.kind) {
     case PlanBase::Kind::Param:
@@ -176,51 +162,30 @@ void Emitter::emit_kernel(const ItemSource& s, Op op) {
   plan_.kernels.push_back(std::move(k));
 }
 
-// May the item that writes base `to` do so in the memory of `from`, which it reads last?
-bool Emitter::updates_in_place(const FuseItem& item, std::uint32_t from, std::uint32_t to) const {
-  if (!item.nest) {
-    const ItemSource& s = low_.sources[item.origins.front()];
-    if (s.instr >= flat_.body.num_instrs()) return false;
-    const Op op = flat_.body.ops[s.instr];
-    if (info(op).kind == OpKind::Control) return control_in_place(s, from, to);
-    if (op != Op::dynamic_update_slice && op != Op::scatter_along) return false;
-    const Dims dims = t_.types.dims(flat_.body.type(flat_.body.instr(s.instr).operands[0]));
-    return s.in[0].base == from && s.in[0].offset == 0 && is_dense(s.in[0], dims) && s.out[0] == to &&
-           std::none_of(s.in.begin() + 1, s.in.end(), [&](const Access& a) { return a.base == from; });
-  }
-  // A block is stored when its ops are done, but what is only passed on, or reduced, is read from memory after that.
-  if (item.nest->has_reduction()) return false;
-  const Access* out = nullptr;
-  for (const Store& s : item.nest->stores) {
-    const NestNode& n = item.nest->nodes[s.node];
-    if (n.kind == NestNodeKind::Load && item.nest->accesses[n.access].base == from) return false;
-    if (s.to.base == to) out = &s.to;
-  }
-  if (!out) return false;
-  return std::ranges::all_of(item.nest->nodes, [&](const NestNode& n) {
-    if (n.kind != NestNodeKind::Load || item.nest->accesses[n.access].base != from) return true;
-    const Access& a = item.nest->accesses[n.access];
-    return a.dtype == out->dtype && a.offset == out->offset && a.strides == out->strides;
-  });
-}
-
-// Which parameters and results may be one memory: the result is written when the parameter has been read for the last
-// time, or by the very step that reads it, element by element.
+// Which parameters and results may be one memory: a result's memory is first written when the parameter has been read
+// for the last time, or by the very step that reads it, element by element.
 void Emitter::find_sharing() {
   plan_.param_last_read.assign(plan_.params.size(), 0);
   plan_.result_write.assign(plan_.results.size(), 0);
-  for (const PassedParam& p : low_.passed) last_read_[p.param] = kNoIndex;  // the first bases are the parameters
+  std::vector<std::uint32_t> first_value(plan_.results.size(), kNoIndex);  // in the result's memory
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    const PlanBase& base = low_.bases[b];
-    if (base.kind == PlanBase::Kind::Param) plan_.param_last_read[base.index] = last_read_[b];
-    if (base.kind != PlanBase::Kind::Result || writer_[b] == 0) continue;
-    plan_.result_write[base.index] = writer_[b];
-    const FuseItem& item = items_[writer_[b] - 1];
+    const PlanBase& base = low_.bases[memory_[b]];
+    if (base.kind == PlanBase::Kind::Param) plan_.param_last_read[base.index] = uses_.last_read[b];
+    if (base.kind != PlanBase::Kind::Result || uses_.writer[b] == 0) continue;
+    std::uint32_t& write = plan_.result_write[base.index];
+    if (write != 0 && write <= uses_.writer[b]) continue;
+    write = uses_.writer[b];
+    first_value[base.index] = b;
+  }
+  for (std::uint32_t r = 0; r < first_value.size(); ++r) {
+    const std::uint32_t b = first_value[r];
+    if (b == kNoIndex) continue;
+    const FuseItem& item = items_[uses_.writer[b] - 1];
     for_each_read(item, [&](std::uint32_t from) {
       const PlanBase& p = low_.bases[from];
-      if (p.kind == PlanBase::Kind::Param && last_read_[from] == writer_[b] && p.bytes == base.bytes &&
-          updates_in_place(item, from, b))
-        plan_.in_place.emplace_back(p.index, base.index);
+      if (p.kind == PlanBase::Kind::Param && uses_.last_read[from] == uses_.writer[b] &&
+          p.bytes == low_.bases[b].bytes && updates_in_place({t_, flat_, low_, lookup_}, item, from, b))
+        plan_.in_place.emplace_back(p.index, r);
     });
   }
 }

@@ -1,16 +1,12 @@
 #pragma once
 // Second half of planning: fused items become steps, bases and work areas become places.
 
-#include <functional>
-
 #include "vm/plan/lower.h"
 #include "vm/plan/memory.h"
 #include "vm/plan/plan.h"
+#include "vm/plan/updates.h"
 
 namespace tfvm {
-
-// Finds the plan of a function that the planned one calls; made before it.
-using PlanLookup = std::function<PlanRef(FunctionId)>;
 
 class Emitter {
  public:
@@ -41,8 +37,6 @@ class Emitter {
   void emit_tape_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
   LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);
-  bool updates_in_place(const FuseItem& item, std::uint32_t from, std::uint32_t to) const;
-  bool control_in_place(const ItemSource& s, std::uint32_t from, std::uint32_t to) const;
   Status finish();
 
   const Tables& t_;
@@ -55,8 +49,9 @@ class Emitter {
   std::vector<std::uint32_t> base_slot_;  // per base, kNoIndex where it has none
   std::vector<std::int64_t> pool_at_;     // per base, -1 before its first use
   std::vector<std::uint32_t> pool_bases_;
-  std::vector<std::uint32_t> local_;               // per base: its number within the nest at hand
-  std::vector<std::uint32_t> writer_, last_read_;  // per base: item, counted from 1; 0 = none
+  std::vector<std::uint32_t> local_;  // per base: its number within the nest at hand
+  BaseUses uses_;
+  std::vector<std::uint32_t> memory_;  // per base: the one whose memory it is in
   std::int64_t pool_bytes_ = 0;
   std::uint32_t step_ = 0;
 };

@@ -7,12 +7,6 @@ namespace tfvm {
 
 namespace {
 
-LoopCarry::Kind carry_kind(const Plan& body, std::uint32_t param, std::uint32_t result) {
-  for (const ResultCopy& c : body.result_copies)
-    if (c.param == param && c.result == result) return LoopCarry::Kind::Kept;
-  return may_share(body, param, result) ? LoopCarry::Kind::InPlace : LoopCarry::Kind::Alternate;
-}
-
 std::vector<FunctionId> targets(const Tables& t, const Instr& in) {
   if (in.op == Op::call) return {t.attrs.get_func(in.attrs, Key::callee)};
   if (in.op == Op::cond) return {t.attrs.get_func(in.attrs, Key::then), t.attrs.get_func(in.attrs, Key::else_)};
@@ -24,44 +18,6 @@ std::uint32_t count(const Tables& t, const Instr& in, Key key) {
 }
 
 }  // namespace
-
-bool may_share(const Plan& plan, std::uint32_t param, std::uint32_t result) {
-  if (plan.params[param].bytes != plan.results[result].bytes) return false;
-  for (const ResultCopy& c : plan.result_copies)
-    if (c.result == result) return c.param == param;
-  if (plan.param_last_read[param] < plan.result_write[result]) return true;
-  return std::ranges::find(plan.in_place, std::pair(param, result)) != plan.in_place.end();
-}
-
-// A base that a control step takes once, as the operand whose memory it may also write the result to.
-bool Emitter::control_in_place(const ItemSource& s, std::uint32_t from, std::uint32_t to) const {
-  const Instr in = flat_.body.instr(s.instr);
-  std::uint32_t operand = kNoIndex, result = kNoIndex;
-  for (std::uint32_t k = 0; k < s.in.size(); ++k) {
-    if (s.in[k].base != from) continue;
-    if (operand != kNoIndex || s.in[k].offset != 0) return false;
-    operand = k;
-  }
-  for (std::uint32_t k = 0; k < s.out.size(); ++k)
-    if (s.out[k] == to) result = k;
-  if (operand == kNoIndex || result == kNoIndex) return false;
-  if (in.op == Op::call || in.op == Op::cond || in.op == Op::switch_) {
-    const std::uint32_t first = in.op == Op::call ? 0 : 1;
-    return operand >= first && std::ranges::all_of(targets(t_, in), [&](FunctionId f) {
-             return may_share(*lookup_(f), operand - first, result);
-           });
-  }
-  const FunctionId body = t_.attrs.get_func(in.attrs, Key::body);
-  if (in.op == Op::scan || in.op == Op::tape_scan) {
-    const std::uint32_t first = in.op == Op::tape_scan ? 1 : 0;
-    const std::uint32_t consts = count(t_, in, Key::consts), carries = count(t_, in, Key::carry);
-    return result < carries && operand == first + consts + result &&
-           carry_kind(*lookup_(body), consts + result, result) != LoopCarry::Kind::Alternate;
-  }
-  const std::uint32_t c = count(t_, in, Key::cond_consts), b = count(t_, in, Key::body_consts);
-  return result + count(t_, in, Key::tapes) < s.out.size() && operand == c + b + result &&
-         carry_kind(*lookup_(body), b + result, result) != LoopCarry::Kind::Alternate;
-}
 
 Status Emitter::emit_opaque(const ItemSource& s) {
   const Instr in = flat_.body.instr(s.instr);

@@ -1,0 +1,106 @@
+// Updates in place: the order of steps, and what shares memory.
+#include "vm/plan/updates.h"
+
+#include "tests/vm/machine.h"
+
+namespace tfvm::testing {
+namespace {
+
+// The ops of a plan's kernel steps, in order.
+std::vector<Op> kernel_ops(const Plan& plan) {
+  std::vector<Op> out;
+  for (const PlanStep& s : plan.steps)
+    if (s.kind == StepKind::Kernel) out.push_back(plan.kernels[s.index].op);
+  return out;
+}
+
+// Where operand 0 and the result of kernel step k are.
+std::pair<Address, Address> operand_and_result(const Plan& plan, std::size_t k) {
+  const KernelStep& s = plan.kernels[k];
+  return {plan.places[s.places.begin], plan.places[s.places.begin + s.inputs]};
+}
+
+bool same(const Address& a, const Address& b) { return a.root == b.root && a.offset == b.offset; }
+
+constexpr auto kUpdate = Op::dynamic_update_slice;
+
+ValueId read_one(Builder& b, ValueId x, ValueId at) {
+  return b.emit(Op::dynamic_slice, {x, at}, {{Key::sizes, Ints(Dimensions{1})}});
+}
+
+TEST(Updates, AChainOfUpdatesIsInTheResultsMemory) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({8}), p.f32({1}), p.i64({})}, [](Builder& b, const auto& v) {
+    const ValueId x = b.emit(kUpdate, {v[0], v[1], v[2]});
+    const ValueId y = b.emit(kUpdate, {x, b.emit(Op::neg, {v[1]}), b.emit(Op::add, {v[2], v[2]})});
+    return std::vector{b.emit(kUpdate, {y, v[1], b.emit(Op::mul, {v[2], v[2]})})};
+  });
+  const PlanRef plan = p.plan(f);
+  ASSERT_EQ(plan->kernels.size(), 3u);
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_TRUE(same(operand_and_result(*plan, k).second, {plan->first_result(), 0})) << k;
+  EXPECT_TRUE(may_share(*plan, 0, 0));
+  EXPECT_EQ(p.run(f, {"f32[8] [0, 1, 2, 3, 4, 5, 6, 7]", "f32[1] [9]", "i64 3"}),
+            (Texts{"f32[8] [0.0, 1.0, 2.0, 9.0, 4.0, 5.0, -9.0, 9.0]"}));
+}
+
+TEST(Updates, AnOldValueIsReadBeforeItsUpdate) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({8}), p.f32({1}), p.i64({})}, [](Builder& b, const auto& v) {
+    const ValueId x = b.emit(kUpdate, {v[0], v[1], v[2]});
+    return std::vector{x, read_one(b, v[0], v[2])};
+  });
+  const PlanRef plan = p.plan(f);
+  EXPECT_EQ(kernel_ops(*plan), (std::vector{Op::dynamic_slice, kUpdate}));
+  EXPECT_TRUE(may_share(*plan, 0, 0));
+  EXPECT_EQ(p.run(f, {"f32[8] [0, 1, 2, 3, 4, 5, 6, 7]", "f32[1] [9]", "i64 3"}),
+            (Texts{"f32[8] [0.0, 1.0, 2.0, 9.0, 4.0, 5.0, 6.0, 7.0]", "f32[1] [3.0]"}));
+}
+
+TEST(Updates, AReaderThatNeedsTheNewValueStays) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({8}), p.f32({1}), p.i64({})}, [](Builder& b, const auto& v) {
+    const ValueId x = b.emit(kUpdate, {v[0], v[1], v[2]});
+    const ValueId at =
+        b.emit(Op::cast, {b.emit(Op::reduce_sum, {x}, {{Key::axes, Ints(Dimensions{0})}})}, {{Key::dtype, DType::I64}});
+    return std::vector{x, read_one(b, v[0], at)};
+  });
+  EXPECT_FALSE(may_share(*p.plan(f), 0, 0));
+  EXPECT_EQ(p.run(f, {"f32[8] [0, 0, 0, 3, 0, 0, 0, 0]", "f32[1] [2]", "i64 0"})[1], "f32[1] [0.0]");
+}
+
+TEST(Updates, TwoThatReadEachOthersArraysEnd) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({8}), p.f32({8}), p.i64({})}, [](Builder& b, const auto& v) {
+    const ValueId x = b.emit(kUpdate, {v[0], read_one(b, v[1], v[2]), v[2]});
+    const ValueId y = b.emit(kUpdate, {v[1],
+                                       b.emit(Op::slice, {v[0]},
+                                              {{Key::start, Ints(Dimensions{1})},
+                                               {Key::limit, Ints(Dimensions{2})},
+                                               {Key::stride, Ints(Dimensions{1})}}),
+                                       v[2]});
+    const ValueId z = b.emit(kUpdate, {v[0],
+                                       b.emit(Op::slice, {v[1]},
+                                              {{Key::start, Ints(Dimensions{1})},
+                                               {Key::limit, Ints(Dimensions{2})},
+                                               {Key::stride, Ints(Dimensions{1})}}),
+                                       v[2]});
+    return std::vector{x, y, z};
+  });
+  EXPECT_EQ(p.run(f, {"f32[8] [0, 1, 2, 3, 4, 5, 6, 7]", "f32[8] [10, 11, 12, 13, 14, 15, 16, 17]", "i64 3"}),
+            (Texts{"f32[8] [0.0, 1.0, 2.0, 13.0, 4.0, 5.0, 6.0, 7.0]",
+                   "f32[8] [10.0, 11.0, 12.0, 1.0, 14.0, 15.0, 16.0, 17.0]",
+                   "f32[8] [0.0, 1.0, 2.0, 11.0, 4.0, 5.0, 6.0, 7.0]"}));
+}
+
+TEST(Updates, FailuresKeepTheirOrder) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({8}), p.f32({1}), p.i64({1})}, [](Builder& b, const auto& v) {
+    const ValueId x = b.emit(Op::scatter_along, {v[0], v[2], v[1]}, {{Key::axis, std::int64_t{0}}});
+    return std::vector{x, b.emit(Op::take_along, {v[0], v[2]}, {{Key::axis, std::int64_t{0}}})};
+  });
+  EXPECT_EQ(kernel_ops(*p.plan(f)), (std::vector{Op::scatter_along, Op::take_along}));
+}
+
+}  // namespace
+}  // namespace tfvm::testing

@@ -1,0 +1,95 @@
+// Readers before updates: see readers_first.
+#include <algorithm>
+
+#include "vm/plan/items.h"
+#include "vm/plan/updates.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::uint32_t kReach = 1000;  // items, so that the work stays linear
+
+// Might the order of this item and another such be seen from outside?
+bool is_observable(const PlanParts& p, const FuseItem& item) {
+  if (item.nest) return false;
+  const ItemSource& s = p.low.sources[item.origins.front()];
+  if (s.instr >= p.flat.body.num_instrs()) return true;
+  const Op op = p.flat.body.ops[s.instr];
+  if (info(op).kind == OpKind::Control || info(op).effect != OpEffect::Pure) return true;
+  const AttrId attrs = p.flat.body.attrs[s.instr];
+  return p.t.attrs.has(attrs, Key::mode) && p.t.attrs.get_str(attrs, Key::mode) == "error";
+}
+
+// Moves items[at] and what depends on it, up to items[last], behind all others of that range. False: not possible.
+bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t at, std::uint32_t last,
+                 std::uint32_t old, std::vector<std::uint8_t>& late) {
+  std::vector<std::uint8_t> moves(last - at + 1, 0);
+  std::vector<std::uint32_t> written;
+  bool possible = true, seen[2] = {false, false};
+  for (std::uint32_t i = at; i <= last; ++i) {
+    bool depends = i == at, reads_old = false;
+    for_each_read(items[i], [&](std::uint32_t b) {
+      depends = depends || late[b] != 0;
+      reads_old = reads_old || b == old;
+    });
+    possible = possible && !(depends && reads_old && i != at);
+    seen[depends ? 1 : 0] = seen[depends ? 1 : 0] || is_observable(p, items[i]);
+    if (!depends) continue;
+    moves[i - at] = 1;
+    for_each_write(items[i], [&](std::uint32_t b) {
+      late[b] = 1;
+      written.push_back(b);
+    });
+  }
+  for (std::uint32_t b : written) late[b] = 0;
+  if (!possible || (seen[0] && seen[1])) return false;
+  std::vector<FuseItem> stay, go;
+  for (std::uint32_t i = at; i <= last; ++i) (moves[i - at] ? go : stay).push_back(std::move(items[i]));
+  std::ranges::move(stay, items.begin() + at);
+  std::ranges::move(go, items.begin() + at + static_cast<std::ptrdiff_t>(stay.size()));
+  return true;
+}
+
+// The uses of bases after items[at … last] were reordered.
+void refresh(const std::vector<FuseItem>& items, std::uint32_t at, std::uint32_t last, BaseUses& uses) {
+  for (std::uint32_t i = at; i <= last; ++i) {
+    for_each_write(items[i], [&](std::uint32_t b) { uses.writer[b] = i + 1; });
+    for_each_read(items[i], [&](std::uint32_t b) {
+      if (uses.last_read[b] <= last + 1) uses.last_read[b] = 0;
+    });
+  }
+  for (std::uint32_t i = at; i <= last; ++i)
+    for_each_read(items[i], [&](std::uint32_t b) { uses.last_read[b] = std::max(uses.last_read[b], i + 1); });
+}
+
+// The operand of an opaque item that it could update in place, were it not read later; kNoIndex if there is none.
+std::uint32_t blocked_operand(const PlanParts& p, const FuseItem& item, std::uint32_t i, const BaseUses& uses) {
+  for (std::uint32_t from : item.reads) {
+    const std::uint32_t last = uses.last_read[from];
+    const PlanBase::Kind kind = p.low.bases[from].kind;
+    if (last <= i + 1 || last > i + kReach || (kind != PlanBase::Kind::Param && kind != PlanBase::Kind::Slot)) continue;
+    for (std::uint32_t to : item.writes)
+      if (updates_in_place(p, item, from, to)) return from;
+  }
+  return kNoIndex;
+}
+
+}  // namespace
+
+void readers_first(const PlanParts& p, std::vector<FuseItem>& items) {
+  BaseUses uses = find_uses(p.low, items);
+  std::vector<std::uint8_t> late(p.low.bases.size(), 0), tried(p.low.sources.size(), 0);
+  for (std::uint32_t i = 0; i < items.size();) {
+    const std::uint32_t source = items[i].origins.front();
+    const std::uint32_t old = items[i].nest || tried[source] ? kNoIndex : blocked_operand(p, items[i], i, uses);
+    const std::uint32_t last = old == kNoIndex ? 0 : uses.last_read[old] - 1;
+    if (old != kNoIndex) tried[source] = 1;  // once, or two updates could go on changing places
+    if (old != kNoIndex && move_behind(p, items, i, last, old, late))
+      refresh(items, i, last, uses);  // another item stands at i now
+    else
+      ++i;
+  }
+}
+
+}  // namespace tfvm
