@@ -5,6 +5,7 @@
 #include "bytecode/attrs.h"
 #include "bytecode/body.h"
 #include "bytecode/consts.h"
+#include "bytecode/externs.h"
 #include "bytecode/strings.h"
 #include "bytecode/types.h"
 
@@ -17,6 +18,7 @@ struct Tables {
   ConstTable consts{types};
   BodyTable bodies;
   DebugTable debugs;
+  ExternTable externs;              // the custom ops that the program declares
   std::vector<AttrId> op_defaults;  // per op: its complete attributes where none are given, made on first use
 
   Tables() = default;

@@ -79,7 +79,10 @@ Status Context::run(const Plan& plan, std::span<std::byte* const> inputs, std::s
   std::copy(outputs.begin(), outputs.end(), roots + plan.first_result());
   Executor executor(limits, sink, budget_);
   const FloatMode mode;
-  if (executor.run(plan, slab_->data())) {
+  failed_at_ = {};
+  const bool good = executor.run(plan, slab_->data());
+  steps_left_ = executor.steps_left();
+  if (good) {
     if (plan.gives_tapes) escaped_ = std::make_shared<Tapes>(executor.take_tapes());
     return ok();
   }

@@ -30,6 +30,7 @@ class Context {
   Status run(const Plan& plan, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
 
   StepOrigin failed_at() const { return failed_at_; }
+  std::int64_t steps_left() const { return steps_left_; }  // of limits.steps, behind the last run
   std::int64_t slab_bytes() const { return slab_ ? slab_->bytes() : 0; }
 
  private:
@@ -37,6 +38,7 @@ class Context {
   BudgetRef budget_;
   StorageRef slab_;
   StepOrigin failed_at_;
+  std::int64_t steps_left_ = 0;
   std::shared_ptr<Tapes> escaped_;  // that results of the last call point to, until they have an owner
   std::vector<std::byte*> in_, out_;
 };

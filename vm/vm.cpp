@@ -35,7 +35,8 @@ VM::VM(const VmOptions& options)
       env_{tables_, BuilderOptions{&evaluator_, true}, &program_, {}, {}},
       table_(transform_table(env_)),
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
-      plans_(options.plan) {}
+      plans_(options.plan),
+      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }) {}
 
 Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
   std::unique_ptr<VM> vm(new VM(options));
@@ -54,6 +55,19 @@ Status VM::load_library() {
     if (!s) return s;
   }
   return program_.load(std::move(ops), Space::Ops);
+}
+
+void VM::register_op(const std::string& name, CustomOp op) {
+  const std::lock_guard guard(lock_);
+  eager_.ops[name] = std::make_shared<const CustomOp>(std::move(op));
+  use_shapes_of_host();
+}
+
+void VM::use_shapes_of_host() {
+  for (const auto& [name, op] : eager_.ops) {
+    const auto declared = tables_.externs.find(tables_.strings.intern(name));
+    if (declared != tables_.externs.end() && op->shape) declared->second.infer = by_shape_function(op);
+  }
 }
 
 Status VM::load_text(std::string_view source, std::string_view file, const FileLoader& files) {
@@ -86,6 +100,7 @@ Status VM::load_locked(Module module, const FileLoader& files) {
   Result<Module> whole = merge_imports(tables_, std::move(module), imports);
   if (!whole) return std::move(whole).error();
   if (Status s = program_.load(*std::move(whole)); !s) return s;
+  use_shapes_of_host();
   Context context(budget_);
   for (std::uint32_t k = 0; k < program_.module().globals.size(); ++k) {
     Result<Initial> initial = program_.initial(k);
@@ -152,12 +167,20 @@ Result<Function> VM::prepare(const Step& step) {
 }
 
 Result<Function> VM::prepare_locked(const Step& step) {
-  const Result<FunctionId> lean = licm(env_, step.function);
-  if (!lean) return lean.error();
-  Result<PlanRef> plan = plans_.get(tables_, *lean);
-  if (!plan) return std::move(plan).error();
   Function f;
-  f.plan = *std::move(plan);
+  if (eager_.runs_by_steps(tables_, step.function)) {
+    Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
+    if (!code) return std::move(code).error();
+    f.eager = *std::move(code);
+    if (f.eager->uses_globals)
+      if (Status kept = keep_first_globals(); !kept) return std::move(kept).error();
+  } else {
+    const Result<FunctionId> lean = licm(env_, step.function);
+    if (!lean) return lean.error();
+    Result<PlanRef> plan = plans_.get(tables_, *lean);
+    if (!plan) return std::move(plan).error();
+    f.plan = *std::move(plan);
+  }
   for (const GlobalUse& g : step.globals) f.globals.push_back(g.index);
   const Body& body = tables_.body(step.function);
   const auto params = body.param_types().subspan(step.globals.size());
@@ -169,9 +192,9 @@ Result<Function> VM::prepare_locked(const Step& step) {
 }
 
 Error VM::located(Error e, StepOrigin at) {
-  const bool of_the_program =
-      e.code == Code::Index || e.code == Code::Assert || e.code == Code::Limit || e.code == Code::Cancelled;
-  if (!of_the_program || e.loc.line != 0) return e;
+  const bool of_the_program = e.code == Code::Index || e.code == Code::Assert || e.code == Code::Limit ||
+                              e.code == Code::Cancelled || e.code == Code::Type;
+  if (!of_the_program || e.loc.line != 0 || at.debug == kNone<DebugId>) return e;
   e.loc = tables_.debugs.find_loc(at.debug, at.instr);
   return std::move(e).note("in " + tables_.debugs.function_name(at.debug, tables_.strings));
 }
@@ -180,10 +203,33 @@ Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::sp
   std::vector<Tensor> in;
   for (std::int64_t g : f.globals) in.push_back(globals_[static_cast<std::size_t>(g)]);
   in.insert(in.end(), leaves.begin(), leaves.end());
+  if (f.eager) {
+    EagerRun eager(context, globals_);
+    auto results = eager.call(*f.eager, std::move(in));
+    if (results) return results;
+    const std::lock_guard guard(lock_);
+    return located(std::move(results).error(), eager.failed_at());
+  }
   auto out = context.call(*f.plan, in);
-  if (out) return out;
+  if (out || out.error().code == Code::Type) return out;
   const std::lock_guard guard(lock_);
   return located(std::move(out).error(), context.failed_at());
+}
+
+Status VM::keep_first_globals() {
+  if (!first_globals_.empty()) return ok();
+  for (const Tensor& g : globals_) {
+    Result<Tensor> copy = g.clone(budget_);
+    if (!copy) return std::move(copy).error();
+    first_globals_.push_back(*std::move(copy));
+  }
+  return ok();
+}
+
+void VM::reset_globals() {
+  const std::lock_guard guard(lock_);
+  for (std::size_t k = 0; k < first_globals_.size(); ++k)
+    std::copy_n(first_globals_[k].data(), first_globals_[k].bytes(), globals_[k].data());
 }
 
 Result<std::vector<Value>> VM::call(Context& context, const Function& f, std::span<const Value> inputs) {

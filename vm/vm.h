@@ -18,6 +18,7 @@
 #include "bytecode/elaborate/program.h"
 #include "transforms/env.h"
 #include "vm/context.h"
+#include "vm/eager/run.h"
 #include "vm/evaluator.h"
 #include "vm/plan/planner.h"
 
@@ -35,9 +36,11 @@ struct Value {
   const Tensor& tensor() const { return leaves.front(); }
 };
 
-// A function ready to be called. Its plan takes the globals first; inputs and results are those of the language.
+// A function ready to be called. Its plan takes the globals first; inputs and results are those of the language. A full
+// one has no plan: it runs as written on the tensors given, so writes are seen by the caller, and results may alias.
 struct Function {
   PlanRef plan;
+  EagerRef eager;
   std::vector<std::int64_t> globals;
   std::vector<TypeId> inputs, results;
   std::vector<std::ptrdiff_t> result_leaves;  // tensors of each result
@@ -51,6 +54,9 @@ class VM {
   // Loads the stdlib; fails only where memory does, or the stdlib is broken.
   static Result<std::unique_ptr<VM>> create(const VmOptions& options = {});
 
+  // The kernel of an `extern op` of that name, for functions made from then on.
+  void register_op(const std::string& name, CustomOp op);
+
   // The user's program, once: parses, reads imports, resolves names, gives params and buffers their first values.
   Status load_text(std::string_view source, std::string_view file, const FileLoader& files = {});
   Status load_binary(std::span<const std::byte> bytes, std::string_view file, const FileLoader& files = {});
@@ -61,7 +67,7 @@ class VM {
   Result<Function> entry(std::string_view callee, std::span<const TypeId> args);
   Result<Function> prepare(const Step& step);
 
-  // Code::Type for inputs that don't fit; else as Context::call, with the program's line.
+  // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
   Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
 
@@ -70,6 +76,8 @@ class VM {
   const BudgetRef& budget() const { return budget_; }
   // Present values of params and buffers, in order of declaration.
   std::span<const Tensor> globals() const { return globals_; }
+  // Gives every param and buffer its first value again, in the storage that it has.
+  void reset_globals();
 
   // For who makes code itself (tools, tests); under `lock` where threads share the VM.
   std::mutex& lock() { return lock_; }
@@ -86,6 +94,8 @@ class VM {
   Result<Callee*> find(std::string_view callee);
   Result<Function> prepare_locked(const Step& step);
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
+  Status keep_first_globals();
+  void use_shapes_of_host();
   Error located(Error e, StepOrigin at);  // names the line of a failed step; under the lock
 
   std::mutex lock_;
@@ -96,7 +106,8 @@ class VM {
   TransformTable table_;
   Program program_;
   PlanCache plans_;
-  std::vector<Tensor> globals_;
+  EagerCache eager_;
+  std::vector<Tensor> globals_, first_globals_;  // the second are copies, from when the first may be written
 };
 
 }  // namespace tfvm

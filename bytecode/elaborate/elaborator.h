@@ -7,24 +7,9 @@
 
 #include "bytecode/elaborate/pattern.h"
 #include "bytecode/elaborate/program.h"
+#include "bytecode/elaborate/slots.h"
 
 namespace tfvm {
-
-// Values by local: dense for the outermost function, whose locals are numbered through, sparse for blocks.
-class Slots {
- public:
-  explicit Slots(std::uint32_t dense) : dense_(dense, kNoValue) {}
-  ValueId get(Local l) const {
-    if (l < dense_.size()) return dense_[l];
-    const auto it = sparse_.find(l);
-    return it == sparse_.end() ? kNoValue : it->second;
-  }
-  void set(Local l, ValueId v) { (l < dense_.size() ? dense_[l] : sparse_[l]) = v; }
-
- private:
-  std::vector<ValueId> dense_;
-  std::unordered_map<Local, ValueId> sparse_;
-};
 
 struct Frame {
   Builder b;
@@ -100,6 +85,9 @@ class Elaborator final : public AttrScope {
   bool library(const Stmt& s, const Template& f);
   bool reduce_function(const Stmt& s);
   bool unknown_op(const Stmt& s);
+  // --- custom.cpp
+  bool custom(const Stmt& s, const Extern& e);
+  bool custom_operands(const Stmt& s, const Extern& e, std::span<const std::size_t> counts);
   bool attributes(const Stmt& s, const Values& operands, AttrId& out);
   bool named_axis(const Stmt& s, const OpInfo& row, AttrId& attrs);
   // --- call.cpp

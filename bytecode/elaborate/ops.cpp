@@ -56,8 +56,7 @@ bool Elaborator::op(const Stmt& s) {
   const bool prefer_core = ref.core && (view_select || (ref.prim && needs_storage(*ref.prim)));
   if (ref.prim && !prefer_core && !is_internal(*ref.prim))
     return *ref.prim == Op::reduce ? reduce_function(s) : prim(s, *ref.prim);
-  if (m_.op_names.contains(s.op))
-    return fail(Code::Unsupported, what(s) + " is an extern op: it comes with custom ops of the host");
+  if (const auto it = m_.op_names.find(s.op); it != m_.op_names.end()) return custom(s, m_.externs[it->second.at]);
   if (ref.core) return core(s, *ref.core);
   if (ref.function) return library(s, *ref.function);
   return unknown_op(s);

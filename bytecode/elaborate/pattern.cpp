@@ -111,6 +111,24 @@ std::optional<DType> default_of_class(const TypePattern& p) {
   return std::nullopt;
 }
 
+std::optional<TypeId> bound_type(Tables& t, const Module& m, const TypePattern& p, const Bindings& b) {
+  const auto dtype = dtype_of(p, b);
+  std::vector<std::int64_t> dims;
+  for (const DimPattern& d : Module::at(m.dims, p.dims)) {
+    const auto bound = d.kind == DimKind::Number || d.name == kNone<StrId> ? std::nullopt : b.attrs.find(d.name);
+    if (d.kind != DimKind::Number && !bound) return std::nullopt;
+    if (!bound) {
+      dims.push_back(d.number);
+    } else if (t.attrs[*bound].kind == AttrKind::Int) {
+      dims.push_back(t.attrs[*bound].i);
+    } else {
+      dims.insert(dims.end(), t.attrs[*bound].ints.begin(), t.attrs[*bound].ints.end());
+    }
+  }
+  if (!dtype || !checked_elements(dims)) return std::nullopt;
+  return t.types.tensor(*dtype, dims);
+}
+
 std::optional<TypeId> concrete_type(Tables& t, const Module& m, const TypePattern& p) {
   if (p.form != TypeForm::DType) return std::nullopt;
   std::vector<std::int64_t> dims;

@@ -30,6 +30,9 @@ void bind_dtype(const TypePattern& pattern, DType dtype, Bindings& b);
 // A literal passed where the class is free: f32 for floats, i64 for integers.
 std::optional<DType> default_of_class(const TypePattern& pattern);
 
+// The type that the pattern stands for, where its class, its names and its `..b` are bound.
+std::optional<TypeId> bound_type(Tables& t, const Module& m, const TypePattern& pattern, const Bindings& b);
+
 // The one type that the pattern stands for, where it has neither classes, names nor `..`.
 std::optional<TypeId> concrete_type(Tables& t, const Module& m, const TypePattern& pattern);
 

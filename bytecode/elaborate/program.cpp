@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bytecode/defaults.h"
+#include "bytecode/elaborate/custom.h"
 #include "bytecode/elaborate/elaborator.h"
 #include "bytecode/elaborate/visit.h"
 
@@ -76,7 +77,7 @@ Status Program::load(Module module, Space space) {
   source.module = std::move(module);
   const Module& m = source.module;
   if (Status s = check_names(m, t_.strings); !s) return s;
-  if (space != Space::User) return ok();
+  if (Status s = declare_externs(t_, m); !s || space != Space::User) return s;
   for (const Global& g : m.globals) {
     const auto type = concrete_type(t_, m, g.type);
     if (!type)

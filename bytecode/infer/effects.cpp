@@ -27,9 +27,17 @@ bool infer_unpack(InferCtx& c) {
 
 bool infer_global(InferCtx& c) { return c.push(c.t.attrs.get_dtype(c.attrs, Key::dtype), c.get_ints(Key::shape)); }
 
-// The host's registration gives the result types; a table without it knows none.
+// The declaration of the op gives the result types, or the host's shape function.
 bool infer_extern(InferCtx& c) {
-  return c.fail("expected a registered custom op, got \"" + std::string(c.t.attrs.get_str(c.attrs, Key::op)) + "\"");
+  const Result<ExternArgs> args = extern_args(c.t, c.attrs, c.in.size());
+  if (!args) {
+    c.error = args.error().message;
+    return false;
+  }
+  const ExternInfo* op = find_extern(c.t, c.attrs);
+  Status s = op->infer(c.t, c.attrs, c.in, c.out);
+  if (!s) c.error = std::move(s).error().message;
+  return static_cast<bool>(s);
 }
 
 }  // namespace tfvm

@@ -1,0 +1,50 @@
+#pragma once
+// Custom ops of the host: a kernel for an `extern op` that programs declare.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/externs.h"
+#include "vm/tensor.h"
+
+namespace tfvm {
+
+// The argument for one declared parameter: one tensor, several of a list, or none.
+struct CustomArg {
+  std::vector<Tensor> tensors;
+  bool is_none() const { return tensors.empty(); }
+  const Tensor& operator*() const { return tensors.front(); }
+};
+
+struct TensorType {
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> dims;
+};
+using CustomArgType = std::vector<TensorType>;  // as CustomArg
+
+struct CustomOp {
+  // Reads the arguments, writes into those that are declared `mut`, and fills `results`, which are row-major and fresh.
+  // Arguments may share memory with each other where the program's do. An error becomes that of the call.
+  std::function<Status(std::span<const CustomArg> args, std::span<const Tensor> results)> kernel;
+  // Result types where the declaration's don't tell them. Null: by the declaration.
+  std::function<Result<std::vector<TensorType>>(std::span<const CustomArgType> args)> shape;
+  // The kernel takes any strides. Else it is given row-major arguments: what isn't goes through a temporary, and those
+  // of `mut` parameters are copied back in the order of the parameters.
+  bool strided = false;
+};
+using CustomOpRef = std::shared_ptr<const CustomOp>;
+using CustomOps = std::unordered_map<std::string, CustomOpRef>;  // by name
+
+// ExternInfo::infer by the op's shape function.
+std::function<Status(Tables&, AttrId, std::span<const TypeId>, std::vector<TypeId>&)> by_shape_function(CustomOpRef op);
+
+// Runs the kernel on `args`; `mut` says per parameter whether it is written. Code::Type where such an argument has
+// elements that share a place.
+Status run_custom(const CustomOp& op, std::string_view name, std::vector<CustomArg> args,
+                  std::span<const std::uint8_t> mut, std::span<const Tensor> results, const BudgetRef& budget);
+
+}  // namespace tfvm

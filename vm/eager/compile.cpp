@@ -1,0 +1,363 @@
+// From a full body to steps. A core instruction becomes a function of its own, with the constants and broadcasts that
+// it reads, and that a plan; equal ones share it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bytecode/elaborate/globals.h"
+#include "bytecode/expand/writes.h"
+#include "vm/eager/code.h"
+
+namespace tfvm {
+
+namespace {
+
+ValueType value_type(const Tables& t, TypeId type) {
+  const Dims dims = t.types.dims(type);
+  return {t.types.dtype(type), {dims.begin(), dims.end()}, t.types.bytes(type), t.types[type].kind == TypeKind::Tape};
+}
+
+}  // namespace
+
+class EagerCompiler {
+ public:
+  EagerCompiler(EagerCache& cache, Tables& t, FunctionId f, const BudgetRef& budget)
+      : cache_(cache),
+        t_(t),
+        f_(f),
+        body_(t.body(f)),
+        budget_(budget),
+        defs_(definitions(body_)),
+        exposed_(exposed_values()) {}
+
+  Result<EagerRef> run() {
+    code_->function = f_;
+    code_->full = body_.full;
+    code_->fresh = !body_.full && cache_.runs_by_steps(t_, f_);
+    for (std::uint32_t v = 0; v < body_.num_values(); ++v) {
+      if (v == body_.num_params) code_->params = code_->slots;
+      first_.push_back(code_->slots);
+      code_->slots += static_cast<Slot>(leaf_types(t_, body_.types[v]).size());
+    }
+    if (body_.num_params == body_.num_values()) code_->params = code_->slots;
+    first_.push_back(code_->slots);
+    for (ValueId v : body_.results) append(code_->results, v);
+    Status s = cache_.runs_by_steps(t_, f_) ? instructions() : whole();
+    if (!s) return std::move(s).error();
+    drop_unread();
+    find_dead();
+    return EagerRef(code_);
+  }
+
+ private:
+  using Kind = EagerStep::Kind;
+
+  void append(Slots& slots, ValueId v) const {
+    for (Slot s = first_[index(v)]; s < first_[index(v) + 1]; ++s) slots.push_back(s);
+  }
+  std::uint32_t leaves(std::span<const ValueId> values) const {
+    std::uint32_t n = 0;
+    for (ValueId v : values) n += first_[index(v) + 1] - first_[index(v)];
+    return n;
+  }
+
+  EagerStep& step(Kind kind, const Instr& in, std::uint32_t i) {
+    EagerStep& s = code_->steps.emplace_back();
+    s.kind = kind;
+    s.origin = {f_.debug, static_cast<InstrId>(i)};
+    s.name = info(in.op).effect == OpEffect::Write ? write_name(t_, in.op, in.attrs) : std::string(name(in.op));
+    for (ValueId v : in.operands) append(s.in, v);
+    for (std::uint32_t k = 0; k < in.num_results; ++k) append(s.out, in.result(k));
+    return s;
+  }
+
+  // A core function: one plan.
+  Status whole() {
+    Result<EagerCache::Core> core = cache_.core(t_, f_);
+    if (!core) return std::move(core).error();
+    EagerStep s;
+    s.kind = Kind::Plan;
+    s.origin = {f_.debug, kNone<InstrId>};
+    for (Slot k = 0; k < code_->params; ++k) s.in.push_back(k);
+    code_->results.clear();
+    for (std::size_t k = 0; k < core->plan->results.size(); ++k)
+      code_->results.push_back(code_->params + static_cast<Slot>(k));
+    code_->slots = code_->params + static_cast<Slot>(code_->results.size());
+    s.out = code_->results;
+    s.globals = std::move(core->globals);
+    s.plan = std::move(core->plan);
+    code_->steps.push_back(std::move(s));
+    return ok();
+  }
+
+  Status instructions() {
+    for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
+      Status s = instruction(i, body_.instr(i));
+      if (s) continue;
+      Error e = std::move(s).error();
+      if (e.loc.line == 0) e.loc = t_.debugs.find_loc(f_.debug, static_cast<InstrId>(i));
+      return e;
+    }
+    return ok();
+  }
+
+  Status instruction(std::uint32_t i, const Instr& in) {
+    if (in.op == Op::constant) return constant(i, in);
+    if (in.op == Op::global) {
+      step(Kind::Global, in, i).globals = {t_.attrs.get_int(in.attrs, Key::index)};
+      code_->uses_globals = true;
+      return ok();
+    }
+    if (in.op == Op::pack || in.op == Op::unpack) return step(Kind::Move, in, i), ok();
+    if (in.op == Op::extern_) return custom(i, in);
+    if (is_view_here(in)) {
+      const bool whole = in.op == Op::real && !is_complex(t_.types.dtype(body_.type(in.operands[0])));
+      step(Kind::View, in, i).view = view_op(t_, whole ? Op::alias : in.op, in.attrs, body_.type(in.result()));
+      return ok();
+    }
+    if (info(in.op).effect == OpEffect::Write) return write(i, in);
+    if (by_steps(in)) return control(i, in);
+    return core(Kind::Plan, i, in);
+  }
+
+  bool by_steps(const Instr& in) const {
+    return std::ranges::any_of(callees(t_, in.op, in.attrs), [&](FunctionId f) { return cache_.runs_by_steps(t_, f); });
+  }
+
+  bool is_view_here(const Instr& in) const {
+    if (in.op == Op::imag) return is_complex(t_.types.dtype(body_.type(in.operands[0])));
+    return gives_view(in.op);
+  }
+
+  Status constant(std::uint32_t i, const Instr& in) {
+    const Constant& c = t_.consts[t_.attrs[in.attrs].constant];
+    Result<Tensor> value = Tensor::make(budget_, t_.types.dtype(c.type), t_.types.dims(c.type), c.bytes);
+    if (!value) return std::move(value).error();
+    EagerStep& s = step(Kind::Constant, in, i);
+    s.value = *std::move(value);
+    s.shared = !exposed_[index(in.result())];
+    return ok();
+  }
+
+  // Values that something may write into, or keep.
+  std::vector<std::uint8_t> exposed_values() const {
+    std::vector<std::uint8_t> out(body_.num_values(), 0);
+    for (ValueId v : body_.results) out[index(v)] = 1;
+    for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
+      const Instr in = body_.instr(i);
+      const bool writes = info(in.op).effect == OpEffect::Write && in.op != Op::extern_;
+      const bool keeps = in.op == Op::extern_ || in.op == Op::pack || is_view_here(in) || by_steps(in);
+      for (ValueId v : writes ? in.operands.first(1) : keeps ? in.operands : in.operands.first(0)) out[index(v)] = 1;
+    }
+    return out;
+  }
+
+  Status write(std::uint32_t i, const Instr& in) {
+    if (in.op == Op::dynamic_update_slice_) return step(Kind::Update, in, i), ok();
+    if (in.op == Op::copy_ || in.op == Op::fill_) return step(Kind::Copy, in, i), ok();
+    if (in.op != Op::zero_) return core(Kind::Write, i, in);
+    EagerStep& s = step(Kind::Copy, in, i);
+    const DType dtype = t_.types.dtype(body_.type(in.result()));
+    const std::vector<std::byte> zero(static_cast<std::size_t>(size_of(dtype)), std::byte{0});
+    Result<Tensor> value = Tensor::make(budget_, dtype, {}, zero);
+    if (!value) return std::move(value).error();
+    s.value = *std::move(value);
+    return ok();
+  }
+
+  Status custom(std::uint32_t i, const Instr& in) {
+    const Result<ExternArgs> args = extern_args(t_, in.attrs, in.operands.size());
+    if (!args) return args.error();
+    auto c = std::make_shared<EagerCustom>();
+    const std::string op(t_.attrs.get_str(in.attrs, Key::op));
+    const auto it = cache_.ops.find(op);
+    if (it == cache_.ops.end())
+      return Error(Code::Unsupported,
+                   fmt::format("[{}] is declared, but the host has registered no kernel for it", op));
+    c->op = it->second;
+    c->counts = args->counts;
+    for (const ExternParam& p : find_extern(t_, in.attrs)->params) c->mut.push_back(p.mut);
+    for (std::uint32_t k = 0; k < in.num_results; ++k) c->results.push_back(value_type(t_, body_.type(in.result(k))));
+    EagerStep& s = step(Kind::Extern, in, i);
+    s.name = op;
+    s.custom = std::move(c);
+    return ok();
+  }
+
+  // The instruction with what it reads of constants and broadcasts; other operands are parameters, each once.
+  class Alone {
+   public:
+    Alone(const Body& body, const std::vector<InstrId>& defs, Builder& b) : body_(body), defs_(defs), b_(b) {}
+    ValueId operator()(ValueId v, bool inside = true) {
+      if (const auto it = known_.find(v); it != known_.end()) return it->second;
+      const InstrId def = defs_[index(v)];
+      ValueId now = kNoValue;
+      if (inside && def != kNone<InstrId> && body_.ops[index(def)] == Op::constant) {
+        now = b_.constant(b_.tables().attrs[body_.attrs[index(def)]].constant);
+      } else if (inside && def != kNone<InstrId> && body_.ops[index(def)] == Op::broadcast_to) {
+        const Instr in = body_.instr(def);
+        const ValueId x = (*this)(in.operands[0]);
+        now = b_.emit(in.op, std::span(&x, 1), in.attrs);
+      } else {
+        now = b_.param(body_.type(v));
+        params.push_back(v);
+      }
+      return known_.emplace(v, now).first->second;
+    }
+    std::vector<ValueId> params;
+
+   private:
+    const Body& body_;
+    const std::vector<InstrId>& defs_;
+    Builder& b_;
+    std::unordered_map<ValueId, ValueId> known_;
+  };
+
+  Status core(Kind kind, std::uint32_t i, const Instr& in) {
+    Builder b(t_, BuilderOptions{}, std::string(name(in.op)));
+    Alone alone(body_, defs_, b);
+    std::vector<ValueId> operands, results;
+    for (ValueId v : in.operands) operands.push_back(alone(v, kind == Kind::Plan || !operands.empty()));
+    if (kind == Kind::Write)
+      results = {written_value(b, in.op, operands, in.attrs)};
+    else
+      results = b.emit_all(in.op, operands, in.attrs);
+    const Result<FunctionId> f = b.failed() ? Result<FunctionId>(b.error()) : b.seal(results);
+    if (!f) return f.error();
+    const auto made = instruction_plan(*f);
+    if (!made) return made.error();
+    EagerStep& s = step(kind, in, i);
+    s.in.clear();
+    for (ValueId v : alone.params) append(s.in, v);
+    s.plan = (*made)->plan;
+    s.plan_debug = (*made)->debug;
+    s.globals = (*made)->globals;
+    return ok();
+  }
+
+  Result<const EagerCache::Core*> instruction_plan(FunctionId f) {
+    if (const auto it = cache_.instructions_.find(f.body); it != cache_.instructions_.end()) return &it->second;
+    Result<EagerCache::Core> made = cache_.core(t_, f);
+    if (!made) return std::move(made).error();
+    return &cache_.instructions_.emplace(f.body, *std::move(made)).first->second;
+  }
+
+  Status control(std::uint32_t i, const Instr& in) {
+    const auto count = [&](Key key) { return static_cast<std::size_t>(t_.attrs.get_int(in.attrs, key)); };
+    std::vector<EagerRef> targets;
+    for (FunctionId f : callees(t_, in.op, in.attrs)) {
+      Result<EagerRef> code = cache_.get(t_, f, budget_);
+      if (!code) return std::move(code).error();
+      code_->depth = std::max(code_->depth, (*code)->depth + 1);
+      code_->uses_globals = code_->uses_globals || (*code)->uses_globals;
+      targets.push_back(*std::move(code));
+    }
+    const auto make = [&](Kind kind) -> EagerStep& {
+      EagerStep& s = step(kind, in, i);
+      s.targets = std::move(targets);
+      return s;
+    };
+    switch (in.op) {
+      case Op::call:
+        return make(Kind::Call), ok();
+      case Op::cond:
+      case Op::switch_:
+        return make(Kind::Branch), ok();
+      case Op::while_: {
+        EagerStep& s = make(Kind::While);
+        s.consts[0] = leaves(in.operands.first(count(Key::cond_consts)));
+        s.consts[1] = leaves(in.operands.subspan(count(Key::cond_consts), count(Key::body_consts)));
+        return ok();
+      }
+      case Op::scan:
+        return scan(make(Kind::Scan), in);
+      default:
+        return Error(Code::Unsupported, fmt::format("[{}] of a function that writes", name(in.op)));
+    }
+  }
+
+  Status scan(EagerStep& s, const Instr& in) {
+    const auto consts = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::consts));
+    const auto carry = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::carry));
+    s.consts[0] = leaves(in.operands.first(consts));
+    s.consts[1] = leaves(in.operands.subspan(consts, carry));
+    s.length = t_.attrs.get_int(in.attrs, Key::length);
+    s.reverse = t_.attrs.get_bool(in.attrs, Key::reverse);
+    for (std::uint32_t k = static_cast<std::uint32_t>(carry); k < in.num_results; ++k)
+      for (TypeId leaf : leaf_types(t_, body_.type(in.result(k)))) s.stacked.push_back(value_type(t_, leaf));
+    return ok();
+  }
+
+  // Constants and broadcasts that went into the instructions that read them.
+  void drop_unread() {
+    std::vector<std::uint8_t> read(code_->slots, 0);
+    for (Slot s : code_->results) read[s] = 1;
+    std::vector<EagerStep> kept;
+    for (std::size_t k = code_->steps.size(); k-- > 0;) {
+      EagerStep& s = code_->steps[k];
+      const bool droppable = s.kind == Kind::Constant || (s.kind == Kind::View && s.view.op == Op::broadcast_to);
+      if (droppable && std::ranges::none_of(s.out, [&](Slot o) { return read[o] != 0; })) continue;
+      for (Slot in : s.in) read[in] = 1;
+      kept.push_back(std::move(s));
+    }
+    std::ranges::reverse(kept);
+    code_->steps = std::move(kept);
+  }
+
+  void find_dead() {
+    std::vector<std::uint8_t> later(code_->slots, 0);
+    for (Slot s : code_->results) later[s] = 1;
+    for (std::size_t k = code_->steps.size(); k-- > 0;) {
+      EagerStep& s = code_->steps[k];
+      for (const Slots* list : {&s.in, &s.out})
+        for (Slot slot : *list)
+          if (!later[slot]) later[slot] = 1, s.dead.push_back(slot);
+    }
+  }
+
+  EagerCache& cache_;
+  Tables& t_;
+  const FunctionId f_;
+  const Body& body_;
+  const BudgetRef& budget_;
+  const std::vector<InstrId> defs_;
+  const std::vector<std::uint8_t> exposed_;
+  std::vector<Slot> first_;  // of each value, and one more
+  std::shared_ptr<EagerCode> code_ = std::make_shared<EagerCode>();
+};
+
+Result<EagerCache::Core> EagerCache::core(Tables& t, FunctionId f) {
+  Core out;
+  const std::vector<GlobalUse> globals = globals_used(t, f);
+  Result<FunctionId> made = lift_globals(t, f, globals);
+  if (made && prepare_) made = prepare_(*made);
+  if (!made) return std::move(made).error();
+  Result<PlanRef> plan = plans_.get(t, *made);
+  if (!plan) return std::move(plan).error();
+  out.plan = *std::move(plan);
+  out.debug = made->debug;
+  for (const GlobalUse& g : globals) out.globals.push_back(g.index);
+  return out;
+}
+
+bool EagerCache::runs_by_steps(const Tables& t, FunctionId f) {
+  if (const auto it = by_steps_.find(f.body); it != by_steps_.end()) return it->second;
+  const Body& body = t.body(f);
+  bool found = body.full;
+  for (std::uint32_t i = 0; i < body.num_instrs() && !found; ++i) {
+    const Op op = body.ops[i];
+    found = op == Op::extern_ || op == Op::auto_functionalized || op == Op::auto_functionalized_v2 ||
+            std::ranges::any_of(callees(t, op, body.attrs[i]), [&](FunctionId g) { return runs_by_steps(t, g); });
+  }
+  by_steps_.emplace(f.body, found);
+  return found;
+}
+
+Result<EagerRef> EagerCache::get(Tables& t, FunctionId f, const BudgetRef& budget) {
+  if (const auto it = codes_.find(f); it != codes_.end()) return it->second;
+  Result<EagerRef> made = EagerCompiler(*this, t, f, budget).run();
+  if (made) codes_.emplace(f, *made);
+  return made;
+}
+
+}  // namespace tfvm
