@@ -1,11 +1,15 @@
 #include "transforms/reverse.h"
 
 #include "transforms/jvp/jvp.h"
+#include "transforms/simplify/licm.h"
 
 namespace tfvm {
 
 Result<Linearized> linearize(TransformEnv& env, FunctionId f, const Mask& active) {
-  Result<Jvp> j = jvp(env, f, active, {}, JvpMode::Linearize);
+  // What leaves a loop now is transposed once, not in each trip.
+  const Result<FunctionId> lean = licm(env, f);
+  if (!lean) return lean.error();
+  Result<Jvp> j = jvp(env, *lean, active, {}, JvpMode::Linearize);
   if (!j) return j.error();
   Linearized l{j->f, {}, active.size(), j->out.size(), active, j->out};
   Mask unknown(active.size(), 0), force(j->out.size(), 0);
