@@ -41,13 +41,6 @@ bool lacks_transpose(Op op) {
     case Op::real:
     case Op::imag:
     case Op::conj:
-    case Op::gather:
-    case Op::scatter:
-    case Op::conv:
-    case Op::reduce_window:
-    case Op::select_and_scatter_add:
-    case Op::sort:
-    case Op::topk:
     case Op::triangular_solve:
     case Op::psum:
     case Op::all_gather:

@@ -8,7 +8,16 @@ using infer::Shape;
 
 namespace {
 bool check_mode(InferCtx& c) { return infer::one_of(c, Key::mode, {"error", "clip", "fill"}); }
-bool check_combine(InferCtx& c) { return infer::one_of(c, Key::combine, {"set", "add", "mul", "min", "max"}); }
+
+// Bools can only be set; complex numbers have no order.
+bool check_combine(InferCtx& c) {
+  if (!infer::one_of(c, Key::combine, {"set", "add", "mul", "min", "max"})) return false;
+  const std::string_view combine = c.t.attrs.get_str(c.attrs, Key::combine);
+  if (combine == "set") return true;
+  const DTypeClass cls = combine == "add" || combine == "mul" ? DTypeClass::Num : DTypeClass::Real;
+  return matches(cls, c.dtype(0)) ||
+         infer::expect(c, std::string(name(cls)) + " for combine \"" + std::string(combine) + "\"");
+}
 
 // One scalar start for each dim of operand 0.
 bool check_starts(InferCtx& c, std::size_t first) {
@@ -104,7 +113,7 @@ bool infer_gather(InferCtx& c) {
       !infer::list_of(c, Key::slice_sizes, x.size(), 1, 0, sizes) || !check_mode(c))
     return false;
   for (std::size_t k = 0; k < x.size(); ++k)
-    if (sizes[k] > x[k] || (infer::contains(collapsed, static_cast<std::int64_t>(k)) && sizes[k] > 1))
+    if (sizes[k] > x[k] || (infer::contains(collapsed, static_cast<std::int64_t>(k)) && sizes[k] != 1))
       return c.fail("expected slice_sizes of at most the shape, and 1 in collapsed dims, got " + infer::text(sizes) +
                     " for " + infer::types(c));
   const Shape window = infer::without(sizes, collapsed);

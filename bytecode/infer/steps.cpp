@@ -164,6 +164,10 @@ bool same_dims(Dims a, Dims b) { return std::ranges::equal(a, b); }
 
 // StableHLO, reduce_window: dilate, pad, then count the windows that fit.
 bool window_places(std::int64_t n, const Window& w, std::int64_t& out) {
+  // So that no place in or around the windows overflows.
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  for (std::int64_t v : {w.size, w.stride, w.low, w.high, w.base_dilation, w.dilation})
+    if (v > kMost || v < -kMost) return false;
   std::int64_t extent = 0, window = 0;
   if (n > 0 && (!mul(n - 1, w.base_dilation, extent) || !add(extent, 1, extent))) return false;
   if (!add(extent, w.low, extent) || !add(extent, w.high, extent)) return false;

@@ -88,9 +88,14 @@ void Maker::index(Op op) {
       add({x({2, 3}), i({2, 2}, low, high)}, {{Key::axis, 1}, {Key::mode, mode}});
       add({x({0, 3}), i({0, 2}, low, high)}, {{Key::axis, 1}, {Key::mode, mode}});
     }
-    if (op == Op::scatter_along)
-      for (std::string_view combine : {"set", "add", "min"}) {
+    if (op == Op::gather) gather(mode, "");
+    if (op == Op::scatter_along || op == Op::scatter)
+      for (std::string_view combine : {"set", "add", "mul", "min", "max"}) {
         if (group == DType::Bool && combine != "set") continue;
+        if (op == Op::scatter) {
+          gather(mode, combine);
+          continue;
+        }
         add({x({3, 2}), i({4, 2}, low, high), x({4, 2})}, {{Key::axis, 0}, {Key::mode, mode}, {Key::combine, combine}});
         add({x({2, 3}), i({2, 0}, low, high), x({2, 0})}, {{Key::axis, 1}, {Key::mode, mode}, {Key::combine, combine}});
       }
@@ -113,6 +118,8 @@ FunctionId Maker::sum() {
 }
 
 void Maker::reduce(Op op) {
+  if (op == Op::reduce_window) return reduce_window();
+  if (op == Op::select_and_scatter_add) return select_and_scatter();
   if (op == Op::reduce) {
     if (group == DType::Bool) return;
     for (const D& axes : {D{0}, D{1}, D{0, 1}}) add({x({2, 3}), x({})}, {{Key::body, sum()}, {Key::axes, Ints(axes)}});
@@ -192,7 +199,7 @@ bool takes(Op op, DType group) {
   if (is_complex(group)) return false;                              // their kernels come with the complex dtypes
   if (op == Op::reduce) return group != DType::Bool;
   for (const OperandSpec& s : info(op).operands)
-    if (s.group == 'A' && !matches(s.cls, group)) return false;
+    if ((s.group == 'A' || s.group == '*') && !matches(s.cls, group)) return false;
   return true;
 }
 
@@ -222,8 +229,11 @@ std::vector<OpCase> op_cases(Tables& t, Op op, DType group) {
     case OpKind::Cumulative:
       m.reduce(op);
       break;
+    case OpKind::Sort:
+      m.sort(op);
+      break;
     case OpKind::Dot:
-      m.dot();
+      op == Op::conv ? m.conv() : m.dot();
       break;
     case OpKind::Random:
       m.random(op);

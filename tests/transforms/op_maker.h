@@ -34,6 +34,11 @@ struct Maker {
     const AttrId items[] = {t.attrs.ints(a), t.attrs.ints(b)};
     return t.attrs.list(items);
   }
+  AttrId padding(const letters::D& low, const letters::D& high) {
+    std::vector<AttrId> items;
+    for (std::size_t k = 0; k < low.size(); ++k) items.push_back(t.attrs.ints(letters::D{low[k], high[k]}));
+    return t.attrs.list(items);
+  }
   TypeId type(const OpOperand& o) const { return t.types.tensor(dtype_of(o, group), Dims(o.dims)); }
   template <class Code>
   FunctionId function(std::vector<TypeId> params, Code code) {
@@ -49,7 +54,15 @@ struct Maker {
   void shape(Op op);
   void index(Op op);
   void reduce(Op op);
+  void gather(std::string_view mode, std::string_view combine);  // of scatter where `combine` is given
+  void window(const letters::D& whole, const letters::D& idx, const letters::D& windows, const letters::D& sizes,
+              const letters::D& offset, const letters::D& dropped, const letters::D& map, std::int64_t vector_dim,
+              std::string_view mode, std::string_view combine);
+  void reduce_window();
+  void select_and_scatter();
+  void sort(Op op);
   void dot();
+  void conv();
   void random(Op op);
   void control(Op op);
   void collective(Op op);

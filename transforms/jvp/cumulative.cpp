@@ -2,24 +2,25 @@
 // solved by doubling (Hillis & Steele 1986): log2 n rounds of elementwise ops, so every further transform applies.
 #include <algorithm>
 
+#include "transforms/jvp/recurrence.h"
 #include "transforms/jvp/rules.h"
 
 namespace tfvm {
 
 namespace {
 
-struct Axis {
-  std::int64_t axis, length;
-  bool reverse;
-};
+using Axis = RunningAxis;
 
 Axis axis_of(JvpCtx& c) {
   const std::int64_t axis = c.attrs().get_int(c.in.attrs, Key::axis);
   return {axis, c.b.dims(c.x[0])[static_cast<std::size_t>(axis)], c.attrs().get_bool(c.in.attrs, Key::reverse)};
 }
 
-// v moved `by` places along the running direction; `fill` comes in at the end that is left free.
-ValueId shift(Builder& b, const Axis& a, ValueId v, std::int64_t by, double fill) {
+ValueId as(Builder& b, ValueId predicate, DType dtype) { return b.emit(Op::cast, {predicate}, {{Key::dtype, dtype}}); }
+
+}  // namespace
+
+ValueId shift(Builder& b, const RunningAxis& a, ValueId v, std::int64_t by, double fill) {
   if (b.failed()) return kNoValue;
   std::vector<std::int64_t> low(static_cast<std::size_t>(b.rank(v)), 0), high(low);
   low[static_cast<std::size_t>(a.axis)] = a.reverse ? -by : by;
@@ -27,18 +28,13 @@ ValueId shift(Builder& b, const Axis& a, ValueId v, std::int64_t by, double fill
   return b.emit(Op::pad, {v, b.scalar(b.dtype(v), fill)}, {{Key::low, Ints(low)}, {Key::high, Ints(high)}});
 }
 
-// s_i = a_i s_(i-1) + b_i with s_(-1) = 0.
-ValueId recurrence(Builder& b, const Axis& axis, ValueId a, ValueId s) {
+ValueId recurrence(Builder& b, const RunningAxis& axis, ValueId a, ValueId s, Op times) {
   for (std::int64_t step = 1; step < axis.length && !b.failed(); step *= 2) {
     s = b.emit(Op::add, {b.emit(Op::zmul, {a, shift(b, axis, s, step, 0)}), s});
-    if (2 * step < axis.length) a = b.emit(Op::mul, {a, shift(b, axis, a, step, 1)});
+    if (2 * step < axis.length) a = b.emit(times, {a, shift(b, axis, a, step, 1)});
   }
   return s;
 }
-
-ValueId as(Builder& b, ValueId predicate, DType dtype) { return b.emit(Op::cast, {predicate}, {{Key::dtype, dtype}}); }
-
-}  // namespace
 
 // y_i = x_i y_(i-1): dy_i = x_i dy_(i-1) + y_(i-1) dx_i.
 void jvp_cumprod(JvpCtx& c) {

@@ -1,6 +1,7 @@
 // Reductions that are not linear.
 #include <algorithm>
 
+#include "transforms/jvp/products.h"
 #include "transforms/jvp/rules.h"
 #include "transforms/lower/reduce_fn.h"
 
@@ -66,13 +67,12 @@ void jvp_reduce_extremum(JvpCtx& c) {
 }
 
 // A tree of products (p, dp): (p q, dp q + p dq). No division, so zeros are no special case, at any order.
-void jvp_reduce_prod(JvpCtx& c) {
-  Builder& b = c.b;
-  const Ints axes = c.attrs().get_ints(c.in.attrs, Key::axes);
-  ValueId p = flatten_last(b, c.x[0], axes), t = flatten_last(b, c.t[0], axes);
-  if (b.failed()) return;
-  std::int64_t n = b.dims(p).back();
-  if (n == 0) return;
+ValueId product_tangent(Builder& b, ValueId p, ValueId t) {
+  if (b.failed()) return kNoValue;
+  const Dims dims = b.dims(p);
+  std::int64_t n = dims.back();
+  const Ints kept = dims.first(dims.size() - 1);
+  if (n == 0) return b.zeros(b.tables().types.tensor(b.dtype(p), kept));
   while (n > 1 && !b.failed()) {
     const std::int64_t half = n / 2, rest = n - 2 * half;
     const ValueId p0 = part(b, p, 0, half), p1 = part(b, p, half, 2 * half);
@@ -85,8 +85,16 @@ void jvp_reduce_prod(JvpCtx& c) {
     }
     p = np, t = nt, n = half + rest;
   }
-  if (b.failed()) return;
-  c.dy[0] = b.emit(Op::reshape, {t}, {{Key::shape, b.dims(c.y[0])}});
+  return b.emit(Op::reshape, {t}, {{Key::shape, kept}});
+}
+
+void jvp_reduce_prod(JvpCtx& c) {
+  Builder& b = c.b;
+  const Ints axes = c.attrs().get_ints(c.in.attrs, Key::axes);
+  const ValueId p = flatten_last(b, c.x[0], axes), t = flatten_last(b, c.t[0], axes);
+  if (b.failed() || b.dims(p).back() == 0) return;
+  c.dy[0] = product_tangent(b, p, t);
+  if (!b.failed()) c.dy[0] = b.emit(Op::reshape, {c.dy[0]}, {{Key::shape, b.dims(c.y[0])}});
 }
 
 // As the scan that the reduction stands for, on pairs of value and tangent.

@@ -54,11 +54,17 @@ void jvp_linear(JvpCtx&, std::uint32_t linear);
 void jvp_same(JvpCtx&);  // every operand on its own: clone, name, print
 void jvp_barrier(JvpCtx&);
 void jvp_take(JvpCtx&);  // take, take_along: 0 where mode "fill" fills
-void jvp_scatter_along(JvpCtx&);
+void jvp_gather(JvpCtx&);
+void jvp_scatter(JvpCtx&);  // scatter_along too
 void jvp_dot_general(JvpCtx&);
+void jvp_conv(JvpCtx&);
+void jvp_reduce_window(JvpCtx&);
+void jvp_select_and_scatter_add(JvpCtx&);
 void jvp_reduce_extremum(JvpCtx&);
 void jvp_reduce_prod(JvpCtx&);
 void jvp_reduce_fn(JvpCtx&);
+void jvp_sort(JvpCtx&);
+void jvp_topk(JvpCtx&);
 void jvp_cumprod(JvpCtx&);
 void jvp_cumextremum(JvpCtx&);
 void jvp_cumlogsumexp(JvpCtx&);

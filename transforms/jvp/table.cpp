@@ -105,10 +105,19 @@ JvpEntry jvp_entry(Op op) {
     case Op::take:
     case Op::take_along:
       return by(jvp_take);
+    case Op::gather:
+      return by(jvp_gather);
+    case Op::scatter:
     case Op::scatter_along:
-      return by(jvp_scatter_along);
+      return by(jvp_scatter);
     case Op::dot_general:
       return by(jvp_dot_general);
+    case Op::conv:
+      return by(jvp_conv);
+    case Op::reduce_window:
+      return by(jvp_reduce_window);
+    case Op::select_and_scatter_add:
+      return by(jvp_select_and_scatter_add);
     case Op::reduce_max:
     case Op::reduce_min:
       return by(jvp_reduce_extremum);
@@ -116,6 +125,10 @@ JvpEntry jvp_entry(Op op) {
       return by(jvp_reduce_prod);
     case Op::reduce:
       return by(jvp_reduce_fn);
+    case Op::sort:
+      return whole(jvp_sort);
+    case Op::topk:
+      return by(jvp_topk);
     case Op::cumprod:
       return by(jvp_cumprod);
     case Op::cummax:

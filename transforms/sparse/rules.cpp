@@ -85,6 +85,18 @@ void depend_cumulative(DepCtx& c) {
   c.y[0].sets = c.d.of(std::move(v)).sets;
 }
 
+// Each result of a sort on the whole lane of its operand.
+void depend_lanes(DepCtx& c) {
+  const auto axis = static_cast<std::size_t>(c.t().attrs.get_int(c.in.attrs, Key::axis));
+  for (std::size_t k = 0; k < c.x.size(); ++k) {
+    if (!c.x[k].sets) continue;
+    List kept(c.dims(k).begin(), c.dims(k).end());
+    kept[axis] = 1;
+    const TypeId out = c.body.type(c.in.result(static_cast<std::uint32_t>(k)));
+    c.y[k].sets = c.d.of(spread(collapse(c, c.sets(k), c.dims(k), kept), kept, c.t().types.dims(out))).sets;
+  }
+}
+
 // Ops that only move elements move the ids of their sets: the op itself is run on them, as integers. Filled places read
 // 0, the empty set. False where a place is not known.
 bool move_sets(DepCtx& c) {
@@ -212,6 +224,10 @@ void depend(DepCtx& c) {
     case Op::scatter_along:
       if (c.t().attrs.get_str(c.in.attrs, Key::combine) != "set" && add_at_places(c)) return;
       return depend_index(c);
+    case Op::gather:
+      return move_sets(c) ? void() : depend_all(c);
+    case Op::scatter:
+      return c.t().attrs.get_str(c.in.attrs, Key::combine) == "set" && move_sets(c) ? void() : depend_all(c);
     case Op::take:
     case Op::take_along:
     case Op::dynamic_slice:
@@ -228,6 +244,9 @@ void depend(DepCtx& c) {
     case Op::cummin:
     case Op::cumlogsumexp:
       return depend_cumulative(c);
+    case Op::sort:
+    case Op::topk:
+      return depend_lanes(c);
     case Op::dot_general:
       return depend_dot(c);
     default:

@@ -64,51 +64,36 @@ void transpose_take_along(TransposeCtx& c) {
   c.add(0, c.b.emit(Op::scatter_along, std::vector{c.b.zeros(c.type(0)), idx, c.ct()}, along_attrs(c, "add")));
 }
 
-namespace {
-
-// i64 numbers of the elements of `dims`, from `first`.
-ValueId numbers(Builder& b, Dims dims, std::int64_t first) {
-  std::int64_t n = 1;
-  for (std::int64_t d : dims) n *= d;
-  const ValueId flat = b.emit(Op::iota, {}, {{Key::shape, Ints(&n, 1)}});
-  const ValueId from = b.emit(Op::add, {flat, b.scalar_int(DType::I64, first)});
-  return b.emit(Op::reshape, {from}, {{Key::shape, dims}});
+// Back to the windows that were read.
+void transpose_gather(TransposeCtx& c) {
+  if (c.b.failed()) return;
+  const AttrId attrs = scatter_attrs(c.tables(), c.in.attrs, "add");
+  c.add(0, c.b.emit(Op::scatter, std::vector{c.b.zeros(c.type(0)), c.known(1), c.ct()}, attrs));
 }
 
-}  // namespace
-
-// add: the cotangent goes on and is looked up. set: of updates to one place the last wins; which one that is, is found
-// by scattering the numbers of the updates the same way.
-void transpose_scatter_along(TransposeCtx& c) {
+// scatter, scatter_along. add: the cotangent goes on and is looked up. set: of updates to one place the last wins;
+// which one that is, is found by scattering the numbers of the updates the same way.
+void transpose_scatter(TransposeCtx& c) {
   if (c.b.failed()) return;
   Builder& b = c.b;
-  const bool set = c.attrs().get_str(c.in.attrs, Key::combine) == "set";
-  if (!set && c.attrs().get_str(c.in.attrs, Key::combine) != "add") return c.refuse();
-  const std::string_view mode = c.attrs().get_str(c.in.attrs, Key::mode);
-  const std::int64_t axis = c.attrs().get_int(c.in.attrs, Key::axis);
-  const TypeId u_type = c.type(2);
-  const ValueId idx = broadcast_places(b, c.known(1), c.dims(2));
-  const ValueId zero = b.scalar(b.dtype(c.ct()), 0);
-  if (c.is_linear(0)) {
-    const ValueId kept =
-        set ? b.emit(Op::scatter_along, std::vector{c.ct(), idx, b.zeros(u_type)}, along_attrs(c, "set")) : c.ct();
-    c.add(0, kept);
-  }
+  const Update up{b, c.in, c.known(1), c.dims(0), c.dims(2)};
+  const bool set = up.combine() == "set";
+  if (!set && up.combine() != "add") return c.refuse();
+  if (c.tables().types.elements(c.type(0)) == 0) return;
+  if (c.is_linear(0)) c.add(0, set ? up.write(c.ct(), b.zeros(c.type(2)), "set") : c.ct());
   if (!c.is_linear(2) || b.failed()) return;
   // A dropped update reads nothing: "fill" looks up clipped and masks.
-  const bool fills = mode == "fill";
-  const auto look_up = [&](ValueId from) {
-    return b.emit(Op::take_along, {from, idx},
-                  {{Key::axis, axis}, {Key::mode, fills ? std::string_view("clip") : mode}});
-  };
-  ValueId d = look_up(c.ct());
+  const bool fills = up.mode() == "fill";
+  const std::string_view mode = fills ? "clip" : up.mode();
+  const ValueId zero = b.scalar(b.dtype(c.ct()), 0);
+  ValueId d = up.read(c.ct(), mode);
   if (set) {
-    const ValueId mine = numbers(b, c.dims(2), 1);
-    const ValueId none = b.splat(c.tables().types.tensor(DType::I64, c.dims(0)), 0);
-    const ValueId last = b.emit(Op::scatter_along, std::vector{none, idx, mine}, along_attrs(c, "set"));
-    d = b.emit(Op::select, {b.emit(Op::eq, {look_up(last), mine}), d, zero});
+    const ValueId mine = count_up(b, up.u);
+    const ValueId none = b.splat(c.tables().types.tensor(DType::I64, up.x), 0);
+    const ValueId last = up.write(none, mine, "set");
+    d = b.emit(Op::select, {b.emit(Op::eq, {up.read(last, mode), mine}), d, zero});
   }
-  if (fills) d = b.emit(Op::select, {places_inside(b, idx, c.dims(0)[static_cast<std::size_t>(axis)]), d, zero});
+  if (fills) d = b.emit(Op::select, {up.is_inside(), d, zero});
   c.add(2, d);
 }
 

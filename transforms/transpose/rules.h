@@ -66,8 +66,12 @@ void transpose_dynamic_slice(TransposeCtx&);
 void transpose_dynamic_update_slice(TransposeCtx&);
 void transpose_take(TransposeCtx&);
 void transpose_take_along(TransposeCtx&);
-void transpose_scatter_along(TransposeCtx&);
+void transpose_gather(TransposeCtx&);
+void transpose_scatter(TransposeCtx&);  // scatter_along too
 void transpose_dot_general(TransposeCtx&);
+void transpose_conv(TransposeCtx&);
+void transpose_reduce_window(TransposeCtx&);
+void transpose_select_and_scatter_add(TransposeCtx&);
 void transpose_call(TransposeCtx&);
 void transpose_branches(TransposeCtx&);  // cond, switch
 void transpose_scan(TransposeCtx&);      // tape_scan too

@@ -56,10 +56,19 @@ TransposeRule transpose_rule(Op op) {
       return transpose_take;
     case Op::take_along:
       return transpose_take_along;
+    case Op::gather:
+      return transpose_gather;
+    case Op::scatter:
     case Op::scatter_along:
-      return transpose_scatter_along;
+      return transpose_scatter;
     case Op::dot_general:
       return transpose_dot_general;
+    case Op::conv:
+      return transpose_conv;
+    case Op::reduce_window:
+      return transpose_reduce_window;
+    case Op::select_and_scatter_add:
+      return transpose_select_and_scatter_add;
     case Op::psum:
       return transpose_psum;
     case Op::all_gather:

@@ -33,6 +33,8 @@ struct BatchCtx {
   ValueId align(ValueId v, std::size_t lane_rank);
   // i64[B]: the number of each lane.
   ValueId lane_index();
+  // The results of no lanes at all.
+  void push_no_lanes();
   void push(ValueId v, bool is_batched = true);
   // Appends the op with new attributes on `operands`; all results are batched.
   void emit(std::span<const ValueId> operands, AttrId attrs);
@@ -63,7 +65,13 @@ void batch_dynamic_slice(BatchCtx&);
 void batch_dynamic_update_slice(BatchCtx&);
 void batch_take(BatchCtx&);
 void batch_along(BatchCtx&);  // take_along, scatter_along
+void batch_searchsorted(BatchCtx&);
+void batch_gather(BatchCtx&);
+void batch_scatter(BatchCtx&);
 void batch_dot_general(BatchCtx&);
+void batch_conv(BatchCtx&);
+void batch_reduce_window(BatchCtx&);
+void batch_select_and_scatter_add(BatchCtx&);
 void batch_reduce_fn(BatchCtx&);
 void batch_assert(BatchCtx&);
 void batch_rng_bits(BatchCtx&);

@@ -40,6 +40,16 @@ ValueId BatchCtx::lane_index() {
   return axis.chunk ? b.emit(Op::add, {i, emit_global(b, chunk_start(t()))}) : i;
 }
 
+void BatchCtx::push_no_lanes() {
+  const Body& body = t().bodies[source.body];
+  for (std::uint32_t k = 0; k < in.num_results; ++k) {
+    const TypeId lane = body.type(in.result(k));
+    std::vector<std::int64_t> none{0};
+    none.insert(none.end(), t().types.dims(lane).begin(), t().types.dims(lane).end());
+    push(b.failed() ? kNoValue : b.zeros(t().types.tensor(t().types.dtype(lane), none)));
+  }
+}
+
 void BatchCtx::push(ValueId v, bool is_batched) {
   out.push_back(v);
   out_batched.push_back(is_batched);

@@ -47,9 +47,21 @@ BatchRule rule_of(Op op) {
       return batch_dynamic_update_slice;
     case Op::take:
       return batch_take;
+    case Op::gather:
+      return batch_gather;
+    case Op::scatter:
+      return batch_scatter;
     case Op::take_along:
     case Op::scatter_along:
       return batch_along;
+    case Op::searchsorted:
+      return batch_searchsorted;
+    case Op::conv:
+      return batch_conv;
+    case Op::reduce_window:
+      return batch_reduce_window;
+    case Op::select_and_scatter_add:
+      return batch_select_and_scatter_add;
     case Op::dot_general:
       return batch_dot_general;
     case Op::optimization_barrier:

@@ -1,12 +1,10 @@
 #include "vm/kernels/dot.h"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <vector>
 
-#include "jit/math/convert.h"
-#include "vm/kernels/gemm.h"
+#include "vm/kernels/gemm_ends.h"
+#include "vm/kernels/strided.h"
 
 namespace tfvm {
 
@@ -30,36 +28,10 @@ std::int64_t product(Dims dims, const Axes& axes) {
   return n;
 }
 
-// The stride that the combinations of `axes` in row-major order have in common.
-std::optional<std::int64_t> common_stride(const View& v, const Axes& axes) {
-  std::int64_t stride = 0, run = 0;  // of the axes behind: their stride, and that times their extents
-  bool first = true;
-  for (std::size_t k = axes.size(); k-- > 0;) {
-    const std::int64_t extent = v.dims[axes[k]], s = v.strides[axes[k]];
-    if (extent == 1) continue;
-    if (first)
-      stride = s;
-    else if (s != run)
-      return std::nullopt;
-    run = s * extent;
-    first = false;
-  }
-  return stride;
-}
-
-// Places of all combinations of `axes` in row-major order; a table goes into `space`.
 GemmAxis places(const View& v, const Axes& axes, std::int64_t* space) {
-  if (const auto stride = common_stride(v, axes)) return {*stride, nullptr};
-  space[0] = 0;
-  std::int64_t n = 1;
-  for (std::int32_t a : axes) {
-    const std::int64_t extent = v.dims[a], stride = v.strides[a];
-    // Each entry becomes `extent` entries; from the back, so that none is overwritten before it is read.
-    for (std::int64_t i = n; i-- > 0;)
-      for (std::int64_t j = extent; j-- > 0;) space[i * extent + j] = space[i] + j * stride;
-    n *= extent;
-  }
-  return {0, space};
+  std::int64_t extents[kMaxRank], strides[kMaxRank];
+  for (std::size_t k = 0; k < axes.size(); ++k) extents[k] = v.dims[axes[k]], strides[k] = v.strides[axes[k]];
+  return gemm_places(axes.size(), extents, strides, space);
 }
 
 std::int64_t offset_at(const View& v, const Axes& axes, std::int64_t at) {
@@ -70,35 +42,6 @@ std::int64_t offset_at(const View& v, const Axes& axes, std::int64_t at) {
     at /= extent;
   }
   return sum;
-}
-
-// Rounds a row-major run of sums to the result's dtype.
-template <class T>
-void round_to(DType dtype, const T* sums, std::int64_t n, std::byte* out) {
-  const auto each = [&](auto* to, auto f) {
-    for (std::int64_t i = 0; i < n; ++i) to[i] = f(sums[i]);
-  };
-  switch (size_of(dtype)) {
-    case 1:
-      return each(reinterpret_cast<std::uint8_t*>(out), [](T s) { return static_cast<std::uint8_t>(s); });
-    case 2:
-      if constexpr (std::is_same_v<T, float>) {
-        if (dtype == DType::F16) return each(reinterpret_cast<std::uint16_t*>(out), math::f32_to_f16);
-        return each(reinterpret_cast<std::uint16_t*>(out), math::f32_to_bf16);
-      } else if constexpr (std::is_same_v<T, double>) {
-        if (dtype == DType::F16) return each(reinterpret_cast<std::uint16_t*>(out), math::f64_to_f16);
-        return each(reinterpret_cast<std::uint16_t*>(out), math::f64_to_bf16);
-      } else {
-        return each(reinterpret_cast<std::uint16_t*>(out), [](T s) { return static_cast<std::uint16_t>(s); });
-      }
-    case 4:
-      if constexpr (std::is_floating_point_v<T>)
-        return each(reinterpret_cast<float*>(out), [](T s) { return static_cast<float>(s); });
-      else
-        return each(reinterpret_cast<std::uint32_t*>(out), [](T s) { return static_cast<std::uint32_t>(s); });
-    default:
-      std::memcpy(out, sums, static_cast<std::size_t>(n) * sizeof(T));
-  }
 }
 
 template <class T>

@@ -1,18 +1,12 @@
 // take, take_along, scatter_along. An index is resolved before it is used: mode "error" counts negative ones from the
 // end and reports the first that stays outside; "clip" goes to the nearest; "fill" (a negative one is outside) reads
 // NaN, 0 or false and drops writes. No element outside is ever touched.
-#include <algorithm>
-
-#include "vm/kernels/elements.h"
-#include "vm/kernels/make.h"
+#include "vm/kernels/index_modes.h"
 #include "vm/kernels/strided.h"
 
 namespace tfvm {
 
 namespace {
-
-enum class IndexMode : std::uint8_t { Error, Clip, Fill };
-enum class Combine : std::uint8_t { Set, Add, Mul, Min, Max };
 
 struct IndexParams {
   IndexMode mode;
@@ -32,16 +26,6 @@ std::int64_t resolve(IndexMode mode, DType dtype, std::int64_t i, std::int64_t b
   if (i < 0 && i >= -bound) return i + bound;
   if (!failure->failed) *failure = {true, position, i, bound};
   return kOutside;
-}
-
-// The element that reads outside give: NaN of a float, else zeros.
-void outside_element(DType d, std::byte* out) {
-  with_element(d, [&](auto e) {
-    using E = decltype(e);
-    typename E::Stored s{};
-    if constexpr (std::is_floating_point_v<typename E::Value>) s = E::store(static_cast<typename E::Value>(NAN));
-    std::memcpy(out, &s, sizeof s);
-  });
 }
 
 template <std::size_t Size>
@@ -134,23 +118,6 @@ void run_take_along(const KernelCall& call, const void* params) {
   }
 }
 
-template <class V>
-V combined(Combine c, V old, V now) {
-  switch (c) {
-    case Combine::Set:
-      return now;
-    case Combine::Add:
-      return region::Add{}(old, now);
-    case Combine::Mul:
-      return region::Mul{}(old, now);
-    case Combine::Min:
-      return region::Min{}(old, now);
-    case Combine::Max:
-      return region::Max{}(old, now);
-  }
-  return now;
-}
-
 // Updates in row-major order of the indices, so of equal places the last wins (set), and sums have one order.
 template <class E>
 void scatter_elements(const KernelCall& call, const IndexParams& p) {
@@ -180,41 +147,24 @@ void run_scatter_along(const KernelCall& call, const void* params) {
   with_element(call.out[0].dtype, [&](auto e) { scatter_elements<decltype(e)>(call, p); });
 }
 
-IndexMode mode_of(const KernelRequest& r) {
-  const std::string_view m = r.attrs.get_str(r.at, Key::mode);
-  return m == "clip" ? IndexMode::Clip : m == "fill" ? IndexMode::Fill : IndexMode::Error;
-}
-
 std::int32_t axis_of(const KernelRequest& r) { return static_cast<std::int32_t>(r.attrs.get_int(r.at, Key::axis)); }
-
-Error no_complex(const KernelRequest& r) {
-  return {Code::Unsupported, "[" + std::string(name(r.op)) + "] of complex dtypes: with the complex kernels"};
-}
 
 }  // namespace
 
 Result<Kernel> make_take(const KernelRequest& r) {
   if (is_complex(r.dtype(0))) return no_complex(r);
   const auto places = static_cast<std::size_t>(r.types.elements(r.operands[1]));
-  return kernel_of(run_take, IndexParams{mode_of(r), axis_of(r)}, places * sizeof(std::int64_t));
+  return kernel_of(run_take, IndexParams{index_mode(r), axis_of(r)}, places * sizeof(std::int64_t));
 }
 
 Result<Kernel> make_take_along(const KernelRequest& r) {
   if (is_complex(r.dtype(0))) return no_complex(r);
-  return kernel_of(run_take_along, IndexParams{mode_of(r), axis_of(r)});
+  return kernel_of(run_take_along, IndexParams{index_mode(r), axis_of(r)});
 }
 
 Result<Kernel> make_scatter_along(const KernelRequest& r) {
   if (is_complex(r.dtype(0))) return no_complex(r);
-  constexpr std::pair<std::string_view, Combine> kCombine[] = {{"set", Combine::Set},
-                                                               {"add", Combine::Add},
-                                                               {"mul", Combine::Mul},
-                                                               {"min", Combine::Min},
-                                                               {"max", Combine::Max}};
-  for (const auto& [text, combine] : kCombine)
-    if (text == r.attrs.get_str(r.at, Key::combine))
-      return kernel_of(run_scatter_along, IndexParams{mode_of(r), axis_of(r), combine});
-  return Error{Code::Type, "[scatter_along] expected combine set, add, mul, min or max"};
+  return kernel_of(run_scatter_along, IndexParams{index_mode(r), axis_of(r), combine_of(r)});
 }
 
 }  // namespace tfvm

@@ -46,10 +46,11 @@ struct Kernel {
   void operator()(const KernelCall& call) const { run(call, params.get()); }
 };
 
-// The kernel of an instruction with operands and results of these types: dot_general, concat, pad, reverse,
-// dynamic_slice, dynamic_update_slice, take, take_along, scatter_along, argmax, argmin, cumsum, cumprod, cummax,
-// cummin, cumlogsumexp, rng_bits, rng_split, rng_fold_in. Attributes are in the Builder's normal form. Unsupported: no
-// kernel for the op or its dtype (complex).
+// The kernel of an instruction with operands and results of these types: dot_general, conv, concat, pad, reverse,
+// dynamic_slice, dynamic_update_slice, gather, scatter, take, take_along, scatter_along, argmax, argmin, cumsum,
+// cumprod, cummax, cummin, cumlogsumexp, reduce_window, select_and_scatter_add, sort, argsort, topk, searchsorted,
+// rng_bits, rng_split, rng_fold_in. Attributes are in the Builder's normal form. Unsupported: no kernel for the op or
+// its dtype (complex).
 Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op, AttrId at,
                            std::span<const TypeId> operands, std::span<const TypeId> results);
 

@@ -34,6 +34,10 @@ Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op
       return make_take_along(r);
     case Op::scatter_along:
       return make_scatter_along(r);
+    case Op::gather:
+      return make_gather(r);
+    case Op::scatter:
+      return make_scatter(r);
     case Op::cumsum:
     case Op::cumprod:
     case Op::cummax:
@@ -43,6 +47,20 @@ Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op
     case Op::argmax:
     case Op::argmin:
       return make_arg_reduce(r);
+    case Op::sort:
+      return make_sort(r);
+    case Op::argsort:
+      return make_argsort(r);
+    case Op::topk:
+      return make_topk(r);
+    case Op::searchsorted:
+      return make_searchsorted(r);
+    case Op::reduce_window:
+      return make_reduce_window(r);
+    case Op::select_and_scatter_add:
+      return make_select_and_scatter_add(r);
+    case Op::conv:
+      return make_conv(r);
     case Op::rng_bits:
     case Op::rng_split:
     case Op::rng_fold_in:

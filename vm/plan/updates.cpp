@@ -83,7 +83,7 @@ bool updates_in_place(const PlanParts& p, const FuseItem& item, std::uint32_t fr
   if (s.instr >= p.flat.body.num_instrs()) return false;
   const Op op = p.flat.body.ops[s.instr];
   if (info(op).kind == OpKind::Control) return control_in_place(p, s, from, to);
-  if (op != Op::dynamic_update_slice && op != Op::scatter_along) return false;
+  if (op != Op::dynamic_update_slice && op != Op::scatter_along && op != Op::scatter) return false;
   const Dims dims = p.t.types.dims(p.flat.body.type(p.flat.body.instr(s.instr).operands[0]));
   return s.in[0].base == from && s.in[0].offset == 0 && is_dense(s.in[0], dims) && s.out[0] == to &&
          std::none_of(s.in.begin() + 1, s.in.end(), [&](const Access& a) { return a.base == from; });
