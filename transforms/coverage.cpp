@@ -38,9 +38,6 @@ std::string jvp_coverage(const TransformEnv& env, Op op) {
 // Ops that are linear in some operand and have no rule yet.
 bool lacks_transpose(Op op) {
   switch (op) {
-    case Op::real:
-    case Op::imag:
-    case Op::conj:
     case Op::triangular_solve:
     case Op::psum:
     case Op::all_gather:

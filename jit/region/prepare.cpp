@@ -14,8 +14,7 @@ std::uint8_t bytes(DType d) { return static_cast<std::uint8_t>(size_of(d)); }
 constexpr std::size_t align64(std::size_t n) { return (n + 63) / 64 * 64; }
 
 Error no_kernel(Op op, DType d) {
-  return {Code::Unsupported, "[" + std::string(name(op)) + "] has no kernel for " + std::string(name(d)) +
-                                 (is_complex(d) ? ": with the complex kernels" : "")};
+  return {Code::Unsupported, "[" + std::string(name(op)) + "] has no kernel for " + std::string(name(d))};
 }
 
 template <std::size_t Size>

@@ -196,7 +196,7 @@ std::string_view why_untested(Op op) {
 
 bool takes(Op op, DType group) {
   if (info(op).kind == OpKind::Random) return group == DType::F64;  // they have no such operand: once
-  if (is_complex(group)) return false;                              // their kernels come with the complex dtypes
+  if (is_complex(group)) return false;                              // few ops have kernels or derivatives for them
   if (op == Op::reduce) return group != DType::Bool;
   for (const OperandSpec& s : info(op).operands)
     if ((s.group == 'A' || s.group == '*') && !matches(s.cls, group)) return false;

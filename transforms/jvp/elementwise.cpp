@@ -28,9 +28,8 @@ FunctionId text_rule(JvpCtx& c, std::size_t k, TypeId type) {
 
 void jvp_text(JvpCtx& c) {
   const TypeId type = c.b.type(c.y[0]);
-  if (!is_float(c.b.dtype(c.y[0]))) {
-    c.b.fail(Code::Unsupported,
-             "[jvp] " + std::string(name(c.in.op)) + " of complex values: comes with the complex dtypes");
+  if (!is_float(c.b.dtype(c.y[0])) || is_complex(c.b.dtype(c.x[0]))) {
+    c.b.fail(Code::Unsupported, "[jvp] " + std::string(name(c.in.op)) + " of complex values has no derivative rule");
     return;
   }
   std::vector<ValueId> args(c.x.begin(), c.x.end());

@@ -33,13 +33,12 @@ JvpEntry elementwise_entry(Op op) {
     case Op::shr:
       return kZero;
     case Op::cast:
-      return linear_in(0b1);
-    case Op::select:
-      return linear_in(0b110);
     case Op::real:
     case Op::imag:
     case Op::conj:
-      return {};
+      return linear_in(0b1);
+    case Op::select:
+      return linear_in(0b110);
     default:
       return info(op).kind == OpKind::Compare ? kZero : kText;
   }

@@ -30,7 +30,19 @@ void transpose_fma(TransposeCtx& c) {
   c.add(2, c.ct());
 }
 
+static void refuse_complex(TransposeCtx& c) {
+  c.b.fail(Code::Unsupported, "[transpose] " + std::string(name(c.in.op)) + " of complex values has no rule");
+}
+
+// The parts of a real value are itself and 0.
+void transpose_part(TransposeCtx& c) {
+  if (is_complex(c.tables().types.dtype(c.type(0)))) return refuse_complex(c);
+  if (c.in.op != Op::imag) c.add(0, c.ct());
+}
+
 void transpose_cast(TransposeCtx& c) {
+  if (!c.b.failed() && is_complex(c.b.dtype(c.ct())) != is_complex(c.tables().types.dtype(c.type(0))))
+    return refuse_complex(c);
   c.add(0, c.b.emit(Op::cast, {c.ct()}, {{Key::dtype, c.tables().types.dtype(c.type(0))}}));
 }
 

@@ -45,6 +45,7 @@ void transpose_mul(TransposeCtx&);  // mul, zmul
 void transpose_div(TransposeCtx&);
 void transpose_fma(TransposeCtx&);
 void transpose_cast(TransposeCtx&);
+void transpose_part(TransposeCtx&);  // real, imag, conj: of real values
 void transpose_select(TransposeCtx&);
 void transpose_same(TransposeCtx&);  // every operand on its own: clone, name
 void transpose_drop(TransposeCtx&);  // stop_gradient

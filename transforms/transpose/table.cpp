@@ -19,6 +19,10 @@ TransposeRule transpose_rule(Op op) {
       return transpose_fma;
     case Op::cast:
       return transpose_cast;
+    case Op::real:
+    case Op::imag:
+    case Op::conj:
+      return transpose_part;
     case Op::select:
       return transpose_select;
     case Op::clone:

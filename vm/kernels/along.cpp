@@ -136,7 +136,7 @@ void run_arg_reduce(const KernelCall& call, const void* params) {
 
 Result<Kernel> make_along(const KernelRequest& r, void (*run)(const KernelCall&, const void*), bool reverse) {
   if (is_complex(r.dtype(0)))
-    return Error{Code::Unsupported, "[" + std::string(name(r.op)) + "] of complex dtypes: with the complex kernels"};
+    return Error{Code::Unsupported, "[" + std::string(name(r.op)) + "] has no kernel for complex values"};
   return kernel_of(run, AlongParams{r.op, static_cast<std::int32_t>(r.attrs.get_int(r.at, Key::axis)), reverse});
 }
 

@@ -95,7 +95,7 @@ Result<Kernel> make_dot_kernel(const TypeTable& types, const AttrTable& attrs, A
                                std::span<const TypeId> operands, std::span<const TypeId>) {
   DotParams p;
   p.dtype = types.dtype(operands[0]);
-  if (is_complex(p.dtype)) return Error{Code::Unsupported, "[dot_general] of complex dtypes: with the complex kernels"};
+  if (is_complex(p.dtype)) return Error{Code::Unsupported, "[dot_general] has no kernel for complex values"};
   for (std::size_t s = 0; s < 2; ++s) {
     for (std::int64_t d : attrs.get_ints_at(at, Key::batch, s)) p.batch[s].push_back(static_cast<std::int32_t>(d));
     for (std::int64_t d : attrs.get_ints_at(at, Key::contract, s))

@@ -26,7 +26,7 @@ Kernel kernel_of(void (*run)(const KernelCall&, const void*), Params params, std
 }
 
 inline Error no_complex(const KernelRequest& r) {
-  return {Code::Unsupported, "[" + std::string(name(r.op)) + "] of complex dtypes: with the complex kernels"};
+  return {Code::Unsupported, "[" + std::string(name(r.op)) + "] has no kernel for complex values"};
 }
 
 Result<Kernel> make_concat(const KernelRequest&);

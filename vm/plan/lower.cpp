@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "jit/region/build.h"
+#include "jit/region/complex.h"
 #include "vm/layout.h"
 
 namespace tfvm {
@@ -89,7 +90,7 @@ class Lowering {
       const auto id = static_cast<ConstId>(out_.bases[base].index);
       const Constant& c = t_.consts[id];
       const auto size = size_of(t_.types.dtype(c.type));
-      if (size > 8 || c.bytes.empty()) continue;
+      if (is_complex(t_.types.dtype(c.type)) || c.bytes.empty()) continue;
       std::int64_t element = 0;
       bool one = true, first = true;
       for (const NestNode& n : nest.nodes) {
@@ -113,8 +114,12 @@ class Lowering {
     std::int64_t n = size_of(a.dtype);
     for (std::int64_t d : dims) n *= d;
     const Access copy = row_major(add_base({PlanBase::Kind::Slot, 0, n}), a.dtype, dims);
-    if (n > 0) add_nest(copy_nest(dims, a, copy));
+    if (n > 0) add_copy(dims, a, copy);
     return copy;
+  }
+
+  void add_copy(Dims dims, const Access& from, const Access& to) {
+    add_nest(is_complex(from.dtype) ? *complex_nest(Op::clone, dims, {&from, 1}, to) : copy_nest(dims, from, to));
   }
 
   // An effect gives its operand as its result, where it has one.
@@ -209,12 +214,37 @@ class Lowering {
     return ok();
   }
 
+  // The parts of complex values are views; a real value has none but itself.
+  bool lower_part(const Instr& in) {
+    const Access x = access(in.operands[0]);
+    const bool complex = is_complex(x.dtype);
+    if (in.op == Op::real || (in.op == Op::conj && !complex)) {
+      access(in.result()) = complex ? part_access(x, 0) : x;
+      return true;
+    }
+    if (in.op != Op::imag) return false;
+    if (complex) {
+      access(in.result()) = part_access(x, 1);
+    } else {
+      const Access& out = define(in.result());
+      if (out_.bases[out.base].bytes > 0) add_nest(fill_nest(dims(in.result()), 0, out));
+    }
+    return true;
+  }
+
   Status lower_elementwise(const Instr& in) {
     const ValueId r = in.result();
+    if (lower_part(in)) return ok();
     std::vector<Access> operands;
     for (ValueId o : in.operands) operands.push_back(access(o));
     const Access& out = define(r);
-    if (out_.bases[out.base].bytes > 0) add_nest(elementwise_nest(in.op, dtype(r), dims(r), operands, out));
+    if (is_complex(dtype(r)) || is_complex(operands[0].dtype)) {
+      std::optional<Nest> nest = complex_nest(in.op, dims(r), operands, out);
+      if (!nest) return no_complex(in.op);
+      if (out_.bases[out.base].bytes > 0) add_nest(*std::move(nest));
+    } else if (out_.bases[out.base].bytes > 0) {
+      add_nest(elementwise_nest(in.op, dtype(r), dims(r), operands, out));
+    }
     return ok();
   }
 
@@ -222,9 +252,16 @@ class Lowering {
     const ValueId x = in.operands[0];
     const Access from = access(x);
     const Access& out = define(in.result());
+    const Ints axes = t_.attrs.get_ints(in.attrs, Key::axes);
+    const bool complex = is_complex(from.dtype);
+    if (complex && in.op != Op::reduce_sum) return no_complex(in.op);
     if (out_.bases[out.base].bytes > 0)
-      add_nest(reduce_nest(in.op, dims(x), t_.attrs.get_ints(in.attrs, Key::axes), from, out));
+      add_nest(complex ? complex_sum_nest(dims(x), axes, from, out) : reduce_nest(in.op, dims(x), axes, from, out));
     return ok();
+  }
+
+  static Error no_complex(Op op) {
+    return {Code::Unsupported, fmt::format("[{}] has no kernel for complex values", name(op))};
   }
 
   Status lower_assert(const Instr& in) {
@@ -286,7 +323,7 @@ class Lowering {
     } else {
       instr_ = b_.num_instrs();
       const std::uint32_t to = add_base({PlanBase::Kind::Result, r, bytes});
-      add_nest(copy_nest(dims(v), a, row_major(to, a.dtype, dims(v))));
+      add_copy(dims(v), a, row_major(to, a.dtype, dims(v)));
     }
   }
 
