@@ -76,6 +76,18 @@ TEST(Plan, ResultsMayBeParametersConstantsAndDuplicates) {
                    "f32[3] [2.0, 2.0, 2.0]", "f32[2] [1.0, 2.0]"}));
 }
 
+TEST(Plan, MoreReductionsThanANestHolds) {
+  Machine p;
+  const FunctionId f = p.function({p.f32({4})}, [](Builder& b, const auto& v) {
+    std::vector<ValueId> sums;
+    for (int k = 1; k <= 20; ++k)
+      sums.push_back(b.emit(Op::reduce_sum, {b.emit(Op::mul, {v[0], b.scalar(DType::F32, k)})},
+                            {{Key::axes, Ints(Dimensions{0})}}));
+    return sums;
+  });
+  EXPECT_EQ(p.run(f, {"f32[4] [1, 2, 3, 4]"})[19], "f32 200.0");
+}
+
 TEST(Plan, NothingToDo) {
   Machine p;
   const FunctionId f = p.function({p.f32({0, 3})}, [&](Builder& b, const auto& v) {
