@@ -75,5 +75,7 @@ void depend_control(DepCtx&);
 void depend_scan(DepCtx&);
 void depend_while(DepCtx&);
 void depend_dot(DepCtx&);
+void depend_reduce_window(DepCtx&);
+void depend_conv(DepCtx&);
 
 }  // namespace tfvm

@@ -249,6 +249,10 @@ void depend(DepCtx& c) {
       return depend_lanes(c);
     case Op::dot_general:
       return depend_dot(c);
+    case Op::reduce_window:
+      return depend_reduce_window(c);
+    case Op::conv:
+      return depend_conv(c);
     default:
       return depend_all(c);
   }
