@@ -14,7 +14,7 @@ const ExternInfo* find_extern(const Tables& t, AttrId attrs) {
   return it == t.externs.end() ? nullptr : &it->second;
 }
 
-Result<ExternArgs> extern_args(const Tables& t, AttrId attrs, std::size_t operands) {
+Result<ExternArgs> extern_counts(const Tables& t, AttrId attrs) {
   const Error malformed(Code::Type, "[extern] args must hold 1, none or the length of a list for each parameter");
   const ExternInfo* op = find_extern(t, attrs);
   if (!op)
@@ -37,10 +37,14 @@ Result<ExternArgs> extern_args(const Tables& t, AttrId attrs, std::size_t operan
     out.counts.push_back(static_cast<std::size_t>(n));
     out.mut.insert(out.mut.end(), static_cast<std::size_t>(std::min<std::int64_t>(n, 1 << 20)), op->params[k].mut);
   }
-  if (out.mut.size() != operands)
-    return Error(Code::Type, "[" + std::string(t.attrs.get_str(attrs, Key::op)) + "] takes " +
-                                 std::to_string(out.mut.size()) + " operands, got " + std::to_string(operands));
   return out;
+}
+
+Result<ExternArgs> extern_args(const Tables& t, AttrId attrs, std::size_t operands) {
+  Result<ExternArgs> out = extern_counts(t, attrs);
+  if (!out || out->mut.size() == operands) return out;
+  return Error(Code::Type, "[" + std::string(t.attrs.get_str(attrs, Key::op)) + "] takes " +
+                               std::to_string(out->mut.size()) + " operands, got " + std::to_string(operands));
 }
 
 }  // namespace tfvm

@@ -41,6 +41,8 @@ using ExternTable = std::unordered_map<StrId, ExternInfo>;  // by the op's name
 // Of an instruction `extern`, or of one with the same `op` and `args`. Fails where `args` is malformed, or where the
 // counts don't make `operands`.
 Result<ExternArgs> extern_args(const Tables& t, AttrId attrs, std::size_t operands);
+// The same, whatever the number of operands of the instruction is: auto_functionalized_v2 has bases.
+Result<ExternArgs> extern_counts(const Tables& t, AttrId attrs);
 const ExternInfo* find_extern(const Tables& t, AttrId attrs);
 
 }  // namespace tfvm

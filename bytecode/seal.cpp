@@ -31,6 +31,7 @@ bool is_pure_attr(const Tables& t, AttrId a) {
 
 bool is_pure(const Tables& t, Op op, AttrId attrs) {
   const OpInfo& row = info(op);
+  if (const ExternInfo* custom = op == Op::extern_ ? find_extern(t, attrs) : nullptr) return !custom->has_mut();
   if (row.effect != OpEffect::Pure) return false;
   return row.kind != OpKind::Control || is_pure_attr(t, attrs);
 }

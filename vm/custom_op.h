@@ -18,6 +18,7 @@ struct CustomArg {
   std::vector<Tensor> tensors;
   bool is_none() const { return tensors.empty(); }
   const Tensor& operator*() const { return tensors.front(); }
+  const Tensor* operator->() const { return &tensors.front(); }
 };
 
 struct TensorType {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "vm/custom_op.h"
+#include "vm/eager/custom.h"
 #include "vm/eager/view.h"
 #include "vm/plan/planner.h"
 
@@ -18,13 +18,6 @@ using EagerRef = std::shared_ptr<const EagerCode>;
 
 using Slot = std::uint32_t;  // one tensor of a frame: a value, or one of a pack's
 using Slots = std::vector<Slot>;
-
-struct EagerCustom {
-  CustomOpRef op;
-  std::vector<std::size_t> counts;  // operands of each parameter
-  std::vector<std::uint8_t> mut;    // per parameter
-  std::vector<ValueType> results;
-};
 
 struct EagerStep {
   enum class Kind : std::uint8_t {

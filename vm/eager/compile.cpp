@@ -166,21 +166,11 @@ class EagerCompiler {
   }
 
   Status custom(std::uint32_t i, const Instr& in) {
-    const Result<ExternArgs> args = extern_args(t_, in.attrs, in.operands.size());
-    if (!args) return args.error();
-    auto c = std::make_shared<EagerCustom>();
-    const std::string op(t_.attrs.get_str(in.attrs, Key::op));
-    const auto it = cache_.ops.find(op);
-    if (it == cache_.ops.end())
-      return Error(Code::Unsupported,
-                   fmt::format("[{}] is declared, but the host has registered no kernel for it", op));
-    c->op = it->second;
-    c->counts = args->counts;
-    for (const ExternParam& p : find_extern(t_, in.attrs)->params) c->mut.push_back(p.mut);
-    for (std::uint32_t k = 0; k < in.num_results; ++k) c->results.push_back(value_type(t_, body_.type(in.result(k))));
+    auto made = custom_step(t_, body_, in, cache_.ops);
+    if (!made) return std::move(made).error();
     EagerStep& s = step(Kind::Extern, in, i);
-    s.name = op;
-    s.custom = std::move(c);
+    s.name = t_.attrs.get_str(in.attrs, Key::op);
+    s.custom = *std::move(made);
     return ok();
   }
 
@@ -188,25 +178,32 @@ class EagerCompiler {
   class Alone {
    public:
     Alone(const Body& body, const std::vector<InstrId>& defs, Builder& b) : body_(body), defs_(defs), b_(b) {}
-    ValueId operator()(ValueId v, bool inside = true) {
+    // Parameters come first: of all operands, before the first of them is asked for.
+    void add_params(ValueId v, bool inside) {
+      const Op op = inside ? maker(v) : Op::kCount;
+      if (op == Op::constant || known_.contains(v)) return;
+      if (op == Op::broadcast_to) return add_params(body_.instr(defs_[index(v)]).operands[0], true);
+      known_.emplace(v, b_.param(body_.type(v)));
+      params.push_back(v);
+    }
+    ValueId operator()(ValueId v) {
       if (const auto it = known_.find(v); it != known_.end()) return it->second;
-      const InstrId def = defs_[index(v)];
+      const Instr in = body_.instr(defs_[index(v)]);
       ValueId now = kNoValue;
-      if (inside && def != kNone<InstrId> && body_.ops[index(def)] == Op::constant) {
-        now = b_.constant(b_.tables().attrs[body_.attrs[index(def)]].constant);
-      } else if (inside && def != kNone<InstrId> && body_.ops[index(def)] == Op::broadcast_to) {
-        const Instr in = body_.instr(def);
+      if (in.op == Op::constant) {
+        now = b_.constant(b_.tables().attrs[in.attrs].constant);
+      } else {
         const ValueId x = (*this)(in.operands[0]);
         now = b_.emit(in.op, std::span(&x, 1), in.attrs);
-      } else {
-        now = b_.param(body_.type(v));
-        params.push_back(v);
       }
       return known_.emplace(v, now).first->second;
     }
     std::vector<ValueId> params;
 
    private:
+    Op maker(ValueId v) const {
+      return defs_[index(v)] == kNone<InstrId> ? Op::kCount : body_.ops[index(defs_[index(v)])];
+    }
     const Body& body_;
     const std::vector<InstrId>& defs_;
     Builder& b_;
@@ -217,7 +214,8 @@ class EagerCompiler {
     Builder b(t_, BuilderOptions{}, std::string(name(in.op)));
     Alone alone(body_, defs_, b);
     std::vector<ValueId> operands, results;
-    for (ValueId v : in.operands) operands.push_back(alone(v, kind == Kind::Plan || !operands.empty()));
+    for (std::size_t k = 0; k < in.operands.size(); ++k) alone.add_params(in.operands[k], kind == Kind::Plan || k > 0);
+    for (ValueId v : in.operands) operands.push_back(alone(v));
     if (kind == Kind::Write)
       results = {written_value(b, in.op, operands, in.attrs)};
     else
@@ -346,7 +344,7 @@ bool EagerCache::runs_by_steps(const Tables& t, FunctionId f) {
   bool found = body.full;
   for (std::uint32_t i = 0; i < body.num_instrs() && !found; ++i) {
     const Op op = body.ops[i];
-    found = op == Op::extern_ || op == Op::auto_functionalized || op == Op::auto_functionalized_v2 ||
+    found = op == Op::extern_ ||
             std::ranges::any_of(callees(t, op, body.attrs[i]), [&](FunctionId g) { return runs_by_steps(t, g); });
   }
   by_steps_.emplace(f.body, found);

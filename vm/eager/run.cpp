@@ -110,9 +110,8 @@ std::vector<Tensor> EagerRun::plan_inputs(const EagerStep& s, const Frame& f) co
   return in;
 }
 
-Status EagerRun::run_plan(const EagerStep& s, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  context_.limits.steps = steps_left_;
-  Status done = context_.call(*s.plan, inputs, outputs);
+// The plan's share of the limits, and where it failed.
+Status EagerRun::after_plan(const EagerStep& s, Status done) {
   steps_left_ = context_.steps_left();
   if (done) return done;
   const StepOrigin at = context_.failed_at();
@@ -122,15 +121,10 @@ Status EagerRun::run_plan(const EagerStep& s, std::span<const Tensor> inputs, st
 }
 
 Status EagerRun::plan(const EagerStep& s, Frame& f) {
-  const std::vector<Tensor> in = plan_inputs(s, f);
-  std::vector<Tensor> out;
-  for (const ValueType& type : s.plan->results) {
-    Result<Tensor> t = Tensor::make(context_.budget(), type.dtype, type.dims);
-    if (!t) return std::move(t).error();
-    out.push_back(*std::move(t));
-  }
-  if (Status done = run_plan(s, in, out); !done) return done;
-  for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move(out[k]);
+  context_.limits.steps = steps_left_;
+  Result<std::vector<Tensor>> out = context_.call(*s.plan, plan_inputs(s, f));
+  if (Status done = after_plan(s, out ? ok() : Status(std::move(out).error())); !done) return done;
+  for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move((*out)[k]);
   return ok();
 }
 
@@ -174,7 +168,8 @@ Status EagerRun::write(const EagerStep& s, Frame& f) {
   const Tensor x = f.slots[s.in[0]];
   if (Status good = check_target(s, x); !good) return good;
   const std::vector<Tensor> in = plan_inputs(s, f);
-  if (Status done = run_plan(s, in, std::span(&x, 1)); !done) return done;
+  context_.limits.steps = steps_left_;
+  if (Status done = after_plan(s, context_.call(*s.plan, in, std::span(&x, 1))); !done) return done;
   f.slots[s.out[0]] = x;
   return ok();
 }

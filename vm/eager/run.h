@@ -35,7 +35,7 @@ class EagerRun {
   Status loop(const EagerStep& s, Frame& f);
   Status scan(const EagerStep& s, Frame& f);
   Status custom(const EagerStep& s, Frame& f);
-  Status run_plan(const EagerStep& s, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+  Status after_plan(const EagerStep& s, Status done);
   std::vector<Tensor> plan_inputs(const EagerStep& s, const Frame& f) const;
   Result<std::vector<Tensor>> values(const EagerCode& code, std::vector<Tensor> args);
   Status make_fresh(std::vector<Tensor>& tensors);
