@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "transforms/compositions.h"
-#include "transforms/vmap/vmap.h"
 
 namespace tfvm::testing {
 
@@ -86,31 +85,57 @@ double difference(std::span<const Tensor> a, std::span<const Tensor> b) {
   return worst;
 }
 
+namespace {
+
+std::vector<TypeId> floats(const Tables& t, std::span<const TypeId> types) {
+  std::vector<TypeId> out;
+  for (TypeId type : types)
+    if (t.types.is_differentiable(type)) out.push_back(type);
+  return out;
+}
+
+std::vector<Tensor> joined(std::vector<Tensor> a, std::span<const Tensor> b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// (f(x + h dx) - f(x - h dx)) / 2h, of the results that are floats.
+std::vector<Tensor> quotient(Bench& bench, FunctionId f, std::span<const Tensor> x, std::span<const Tensor> dx,
+                             double h) {
+  const auto at = [&](double by) {
+    std::vector<Tensor> y, out;
+    std::size_t n = 0;
+    for (const Tensor& v : x) y.push_back(is_differentiable(v.dtype()) ? bench.plus(v, by, dx[n++]) : v);
+    for (const Tensor& v : bench.run(f, y))
+      if (is_differentiable(v.dtype())) out.push_back(v);
+    return out;
+  };
+  const std::vector<Tensor> up = at(h), down = at(-h);
+  std::vector<Tensor> q;
+  for (std::size_t k = 0; k < up.size(); ++k) {
+    Values v = values(up[k]);
+    const Values w = values(down[k]);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = (v[i] - w[i]) / (2 * h);
+    q.push_back(bench.tensor(bench.t().types.tensor(up[k].dtype(), up[k].dims()), v));
+  }
+  return q;
+}
+
+}  // namespace
+
 double jvp_against_quotient(Bench& bench, FunctionId f, std::mt19937_64& rng) {
   const Result<FunctionId> d = jvp_transform(bench.env(), f, false);
   EXPECT_TRUE(d) << (d ? "" : d.error().message);
   if (!d) return INFINITY;
   const auto types = bench.body(f).param_types();
-  std::vector<Tensor> x = bench.random_inputs(types, rng), dx = bench.random_inputs(types, rng), all = x;
-  all.insert(all.end(), dx.begin(), dx.end());
-  const std::vector<Tensor> both = bench.run(*d, all);
+  const std::vector<Tensor> x = bench.random_inputs(types, rng),
+                            dx = bench.random_inputs(floats(bench.t(), types), rng),
+                            both = bench.run(*d, joined(x, dx));
   const std::size_t n = bench.body(f).results.size();
-  if (both.size() != 2 * n) return INFINITY;
+  if (both.size() != n + floats(bench.t(), bench.body(f).result_types()).size()) return INFINITY;
   double best = INFINITY;
   for (double h : {1e-6, 1e-7, 1e-5}) {  // a jump of the program may lie within one step, hardly within all
-    std::vector<Tensor> up, down, quotient;
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      up.push_back(bench.plus(x[k], h, dx[k]));
-      down.push_back(bench.plus(x[k], -h, dx[k]));
-    }
-    const std::vector<Tensor> a = bench.run(f, up), b = bench.run(f, down);
-    for (std::size_t k = 0; k < a.size(); ++k) {
-      Values v = values(a[k]);
-      const Values w = values(b[k]);
-      for (std::size_t i = 0; i < v.size(); ++i) v[i] = (v[i] - w[i]) / (2 * h);
-      quotient.push_back(bench.tensor(bench.t().types.tensor(a[k].dtype(), a[k].dims()), v));
-    }
-    best = std::min(best, difference(std::span(both).subspan(n), quotient));
+    best = std::min(best, difference(std::span(both).subspan(n), quotient(bench, f, x, dx, h)));
     if (best < 1e-6) break;
   }
   return best;
@@ -121,56 +146,95 @@ double vjp_against_jvp(Bench& bench, FunctionId f, std::mt19937_64& rng) {
   EXPECT_TRUE(fwd && rev) << (fwd ? "" : fwd.error().message) << (rev ? "" : rev.error().message);
   if (!fwd || !rev) return INFINITY;
   const auto params = bench.body(f).param_types();
-  const std::vector<Tensor> x = bench.random_inputs(params, rng), dx = bench.random_inputs(params, rng),
-                            ct = bench.random_inputs(bench.body(f).result_types(), rng);
-  std::vector<Tensor> forward_in = x, reverse_in = x;
-  forward_in.insert(forward_in.end(), dx.begin(), dx.end());
-  reverse_in.insert(reverse_in.end(), ct.begin(), ct.end());
-  const std::vector<Tensor> out = bench.run(*fwd, forward_in), back = bench.run(*rev, reverse_in);
-  const std::size_t n = ct.size();
-  if (out.size() != 2 * n || back.size() != n + x.size()) return INFINITY;
+  const std::vector<TypeId> in = floats(bench.t(), params), out = floats(bench.t(), bench.body(f).result_types());
+  const std::vector<Tensor> x = bench.random_inputs(params, rng), dx = bench.random_inputs(in, rng),
+                            ct = bench.random_inputs(out, rng);
+  const std::vector<Tensor> forward = bench.run(*fwd, joined(x, dx)), back = bench.run(*rev, joined(x, ct));
+  const std::size_t n = bench.body(f).results.size();
+  if (forward.size() != n + out.size() || back.size() != n + in.size()) return INFINITY;
   double left = 0, right = 0, size = 1;
-  for (std::size_t k = 0; k < n; ++k) left += dot(ct[k], out[n + k]);
-  for (std::size_t k = 0; k < x.size(); ++k) {
+  for (std::size_t k = 0; k < out.size(); ++k) left += dot(ct[k], forward[n + k]);
+  for (std::size_t k = 0; k < in.size(); ++k) {
     right += dot(back[n + k], dx[k]);
     for (double v : values(back[n + k])) size += std::abs(v);
   }
-  return std::abs(left - right) / size;
+  const double d = std::abs(left - right) / size;
+  return std::isfinite(d) ? std::max(d, difference(std::span(forward).first(n), std::span(back).first(n))) : INFINITY;
+}
+
+RandomVmap random_vmap(Bench& bench, FunctionId f, std::int64_t size, std::mt19937_64& rng) {
+  const Body& body = bench.body(f);
+  RandomVmap v;
+  v.params.axis_size = size;
+  const std::span<const TypeId> params = body.param_types();
+  const std::vector<TypeId> results = body.result_types();
+  const std::size_t sure = params.empty() ? 0 : rng() % params.size();
+  const auto place = [&](std::int64_t rank) {
+    const auto d = static_cast<std::int64_t>(rng() % (2 * static_cast<std::uint64_t>(rank) + 2));
+    return d > rank ? d - 2 * rank - 2 : d;
+  };
+  for (std::size_t k = 0; k < params.size(); ++k) {
+    std::vector<std::int64_t> dims(bench.t().types.dims(params[k]).begin(), bench.t().types.dims(params[k]).end());
+    std::optional<std::int64_t> d;
+    if (k == sure || rng() % 3 != 0) d = place(bench.t().types.rank(params[k]));
+    if (d) dims.insert(*d < 0 ? dims.end() + *d + 1 : dims.begin() + *d, size);
+    v.params.in_dims.push_back(d);
+    v.wide.push_back(bench.t().types.tensor(bench.t().types.dtype(params[k]), dims));
+  }
+  for (TypeId type : results) v.params.out_dims.push_back(place(bench.t().types.rank(type)));
+  return v;
+}
+
+Tensor lane(const Tensor& x, std::int64_t i, std::int64_t dim) {
+  Layout l = x.layout();
+  const std::int64_t at = dim < 0 ? dim + l.rank() : dim;
+  l.offset += i * l.strides[static_cast<std::size_t>(at)];
+  l.dims.erase(l.dims.begin() + at);
+  l.strides.erase(l.strides.begin() + at);
+  return x.with_layout(l);
 }
 
 double vmap_against_loop(Bench& bench, FunctionId f, std::int64_t size, std::mt19937_64& rng) {
-  const Body& body = bench.body(f);
-  VmapParams p;
-  p.axis_size = size;
-  p.out_dims.assign(1, 0);
-  std::vector<TypeId> wide;
-  for (TypeId type : body.param_types()) {
-    const bool batched = rng() % 3 != 0;
-    p.in_dims.push_back(batched ? std::optional<std::int64_t>(0) : std::nullopt);
-    std::vector<std::int64_t> dims(bench.t().types.dims(type).begin(), bench.t().types.dims(type).end());
-    if (batched) dims.insert(dims.begin(), size);
-    wide.push_back(bench.t().types.tensor(bench.t().types.dtype(type), dims));
-  }
-  const Result<FunctionId> g = vmap(bench.env(), f, wide, p);
+  const RandomVmap v = random_vmap(bench, f, size, rng);
+  const Result<FunctionId> g = vmap(bench.env(), f, v.wide, v.params);
   EXPECT_TRUE(g) << (g ? "" : g.error().message);
   if (!g) return INFINITY;
-  const std::vector<Tensor> x = bench.random_inputs(wide, rng), all = bench.run(*g, x);
-  if (all.size() != body.results.size()) return INFINITY;
+  const std::vector<Tensor> x = bench.random_inputs(v.wide, rng), all = bench.run(*g, x);
+  if (all.size() != v.params.out_dims.size()) return INFINITY;
   double worst = 0;
-  for (std::int64_t lane = 0; lane < size; ++lane) {
+  for (std::int64_t i = 0; i < size; ++i) {
     std::vector<Tensor> in, part;
-    const auto one = [&](const Tensor& v) {
-      Layout l = v.layout();
-      l.offset += lane * l.strides[0];
-      l.dims.erase(l.dims.begin());
-      l.strides.erase(l.strides.begin());
-      return v.with_layout(l);
-    };
-    for (std::size_t k = 0; k < x.size(); ++k) in.push_back(p.in_dims[k] ? one(x[k]) : x[k]);
-    for (const Tensor& v : all) part.push_back(one(v));
+    for (std::size_t k = 0; k < x.size(); ++k)
+      in.push_back(v.params.in_dims[k] ? lane(x[k], i, *v.params.in_dims[k]) : x[k]);
+    for (std::size_t k = 0; k < all.size(); ++k) part.push_back(lane(all[k], i, *v.params.out_dims[k]));
     worst = std::max(worst, difference(part, bench.run(f, in)));
   }
   return worst;
+}
+
+LoopCount count_loops(const Tables& t, FunctionId f) {
+  LoopCount all;
+  const Body& body = t.bodies[f.body];
+  for (std::uint32_t i = 0; i < body.num_instrs(); ++i) {
+    const Op op = body.ops[i];
+    if (info(op).kind != OpKind::Control) continue;
+    LoopCount inner;
+    const auto within = [&](AttrId a) {
+      if (t.attrs[a].kind != AttrKind::Func || !t.attrs[a].func) return;
+      const LoopCount c = count_loops(t, t.attrs[a].func);
+      inner.scans += c.scans, inner.whiles += c.whiles;
+      inner.depth = std::max(inner.depth, c.depth), inner.while_depth = std::max(inner.while_depth, c.while_depth);
+    };
+    for (AttrId item : t.attrs[body.attrs[i]].items) {
+      within(item);
+      for (AttrId branch : t.attrs[item].items) within(branch);
+    }
+    const bool is_while = op == Op::while_, loops = is_while || op == Op::scan;
+    all.scans += inner.scans + (op == Op::scan), all.whiles += inner.whiles + is_while;
+    all.depth = std::max(all.depth, inner.depth + loops);
+    all.while_depth = std::max(all.while_depth, inner.while_depth + is_while);
+  }
+  return all;
 }
 
 }  // namespace tfvm::testing

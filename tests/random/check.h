@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "transforms/vmap/vmap.h"
 #include "vm/vm.h"
 
 namespace tfvm::testing {
@@ -33,7 +34,25 @@ double dot(const Tensor& x, const Tensor& y);
 // equal.
 double difference(std::span<const Tensor> a, std::span<const Tensor> b);
 
-// Each gives the largest difference it found; f takes and gives f64 tensors.
+// A vmap of f over `size` lanes, of about two in three of its arguments, at least of one, each along some dim; results
+// likewise along some dim, or all along dim 0.
+struct RandomVmap {
+  VmapParams params;
+  std::vector<TypeId> wide;  // argument types
+};
+RandomVmap random_vmap(Bench& bench, FunctionId f, std::int64_t size, std::mt19937_64& rng);
+// One lane of a tensor.
+Tensor lane(const Tensor& x, std::int64_t i, std::int64_t dim);
+
+// How loops are nested in a function and in what it calls.
+struct LoopCount {
+  int scans = 0, whiles = 0;
+  int depth = 0, while_depth = 0;  // the most loops (whiles) around one another
+};
+LoopCount count_loops(const Tables& t, FunctionId f);
+
+// Each gives the largest difference it found; f takes and gives tensors, of which those of f64 are
+// differentiated.
 double jvp_against_quotient(Bench& bench, FunctionId f, std::mt19937_64& rng);
 double vjp_against_jvp(Bench& bench, FunctionId f, std::mt19937_64& rng);
 double vmap_against_loop(Bench& bench, FunctionId f, std::int64_t size, std::mt19937_64& rng);

@@ -28,7 +28,7 @@ ValueId ProgramMaker::pick(Scope& s, DType dtype) {
     if (s.b.dtype(v) == dtype) fit.push_back(v);
   if (!fit.empty()) return fit[rng_() % fit.size()];
   if (dtype == DType::F64) return s.b.scalar(DType::F64, 0.25 + 0.5 * below(3));
-  return s.b.scalar_int(dtype, below(3));
+  return s.b.scalar_int(dtype, below(dtype == DType::Bool ? 2 : 3));
 }
 
 ValueId ProgramMaker::as_type(Scope& s, TypeId type) {
@@ -85,6 +85,17 @@ void ProgramMaker::compare(Scope& s) {
   push(s, p);
   push(s, s.b.emit(Op::select, {p, s.b.emit(Op::sin, {x}), s.b.emit(Op::mul, {x, s.b.scalar(DType::F64, 0.5)})}));
   if (below(2)) push(s, s.b.emit(Op::reduce_or, {p}, {{Key::axes, t_.attrs.none()}}));
+}
+
+// Small integers: of others, and places of largest elements.
+void ProgramMaker::integer(Scope& s) {
+  Builder& b = s.b;
+  const ValueId x = pick_float(s);
+  if (b.rank(x) > 0 && b.dims(x)[0] > 0) push(s, b.emit(Op::argmax, {x}, {{Key::axis, 0}}));
+  const ValueId i = as_type(s, t_.types.scalar(DType::I64));
+  const ValueId next = b.emit(Op::add, {i, b.scalar_int(DType::I64, 1 + below(3))});
+  push(s, b.emit(Op::rem, {next, b.scalar_int(DType::I64, 5)}));
+  push(s, b.emit(Op::lt, {i, b.scalar_int(DType::I64, 2)}));
 }
 
 void ProgramMaker::shape_op(Scope& s) {
@@ -156,14 +167,15 @@ void ProgramMaker::step(Scope& s) {
   using Step = void (ProgramMaker::*)(Scope&);
   static constexpr Step kPlain[] = {&ProgramMaker::unary,  &ProgramMaker::unary,   &ProgramMaker::binary,
                                     &ProgramMaker::binary, &ProgramMaker::compare, &ProgramMaker::shape_op,
-                                    &ProgramMaker::reduce, &ProgramMaker::dot,     &ProgramMaker::index_op};
+                                    &ProgramMaker::reduce, &ProgramMaker::dot,     &ProgramMaker::index_op,
+                                    &ProgramMaker::integer};
   static constexpr Step kControl[] = {&ProgramMaker::call, &ProgramMaker::branch, &ProgramMaker::scan,
                                       &ProgramMaker::scan};
   if (options_.control && s.depth > 0 && below(4) == 0) {
     if (options_.while_loops && below(3) == 0) return while_loop(s);
     return (this->*kControl[below(4)])(s);
   }
-  (this->*kPlain[below(9)])(s);
+  (this->*kPlain[below(10)])(s);
 }
 
 FunctionId ProgramMaker::make(std::span<const TypeId> params, std::span<const TypeId> results, int depth) {
@@ -171,6 +183,11 @@ FunctionId ProgramMaker::make(std::span<const TypeId> params, std::span<const Ty
   Scope s{b, {}, depth};
   for (TypeId type : params) s.values.push_back(b.param(type));
   for (int k = 0; k < options_.instrs && !b.failed(); ++k) step(s);
+  if (options_.nested_while && depth > 0) {  // results come from the loop alone
+    const auto before = static_cast<std::ptrdiff_t>(s.values.size());
+    while_loop(s);
+    s.values.erase(s.values.begin(), s.values.begin() + before);
+  }
   const Result<FunctionId> f = b.seal(args(s, results));
   return f ? *f : FunctionId{};
 }

@@ -8,15 +8,19 @@
 #include <vector>
 
 #include "bytecode/builder.h"
+#include "transforms/env.h"
 
 namespace tfvm::testing {
 
 struct ProgramOptions {
-  int instrs = 12;           // per body, about
-  int depth = 2;             // of nested functions
-  bool control = true;       // cond, switch, scan, call
-  bool while_loops = false;  // loops whose trips depend on the data
-  bool kinks = false;        // abs, max, sort-like ops: not for finite differences
+  int instrs = 12;                    // per body, about
+  int depth = 2;                      // of nested functions
+  bool control = true;                // cond, switch, scan, call
+  bool while_loops = false;           // loops whose trips depend on the data
+  bool nested_while = false;          // every body that may have control flow ends with such a loop
+  TransformEnv* own_rules = nullptr;  // calls carry rules of their own, which these transforms make
+  bool custom_vjp = false;            // such rules too: only the reverse mode of the program is defined
+  bool kinks = false;                 // abs, max, sort-like ops: not for finite differences
 };
 
 class ProgramMaker {
@@ -31,6 +35,8 @@ class ProgramMaker {
   // f64 types of rank 0 to 2 with extents 1 to 3.
   TypeId float_type();
   std::vector<TypeId> float_types(std::size_t n);
+  // Floats, and perhaps an integer or a boolean.
+  std::vector<TypeId> mixed_types(std::size_t floats);
   std::mt19937_64& rng() { return rng_; }
 
  private:
@@ -44,14 +50,18 @@ class ProgramMaker {
   void unary(Scope& s);
   void binary(Scope& s);
   void compare(Scope& s);
+  void integer(Scope& s);
   void shape_op(Scope& s);
   void reduce(Scope& s);
   void dot(Scope& s);
   void index_op(Scope& s);
   void call(Scope& s);
+  AttrId with_rule(AttrId attrs, FunctionId f);
   void branch(Scope& s);
   void scan(Scope& s);
   void while_loop(Scope& s);
+  FunctionId keeps_going(std::span<const TypeId> carries, bool early);
+  ValueId trips(Scope& s);
   ValueId pick(Scope& s, DType dtype);
   ValueId pick_float(Scope& s) { return pick(s, DType::F64); }
   // Some value brought to this type by reductions and broadcasts.

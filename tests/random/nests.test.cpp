@@ -1,7 +1,10 @@
 // Random nests of transforms, up to three deep, over random programs, at least three in ten of them with loops. The
 // outermost transform is compared with what it means: jvp with difference quotients, vjp with jvp, vmap with a loop.
+// TFVM_RANDOM_PROGRAMS says how many (default 300), TFVM_RANDOM_FIRST the first seed.
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "tests/random/check.h"
 #include "tests/random/make_program.h"
@@ -14,18 +17,9 @@ namespace {
 enum class Kind { Jvp, Vjp, Vmap };
 constexpr std::string_view kNames[] = {"jvp", "vjp", "vmap"};
 
-// vmap over all arguments or some, batch dim 0.
 std::optional<FunctionId> apply_vmap(Bench& b, FunctionId f, std::mt19937_64& rng) {
-  VmapParams p{.in_dims = {}, .out_dims = {0}, .axis_size = 2};
-  std::vector<TypeId> wide;
-  for (TypeId type : b.body(f).param_types()) {
-    const bool batched = rng() % 4 != 0;
-    std::vector<std::int64_t> dims(b.t().types.dims(type).begin(), b.t().types.dims(type).end());
-    if (batched) dims.insert(dims.begin(), 2);
-    p.in_dims.push_back(batched ? std::optional<std::int64_t>(0) : std::nullopt);
-    wide.push_back(b.t().types.tensor(b.t().types.dtype(type), dims));
-  }
-  const Result<FunctionId> g = vmap(b.env(), f, wide, p);
+  const RandomVmap v = random_vmap(b, f, 1 + static_cast<std::int64_t>(rng() % 3), rng);
+  const Result<FunctionId> g = vmap(b.env(), f, v.wide, v.params);
   EXPECT_TRUE(g) << (g ? "" : g.error().message);
   return g ? std::optional(*g) : std::nullopt;
 }
@@ -49,36 +43,40 @@ double compare(Bench& b, Kind kind, FunctionId f, std::mt19937_64& rng) {
   return 0;
 }
 
-bool has_loop(const Tables& t, FunctionId f) {
-  const Body& body = t.bodies[f.body];
-  for (std::uint32_t i = 0; i < body.num_instrs(); ++i) {
-    if (body.ops[i] == Op::scan || body.ops[i] == Op::while_) return true;
-    if (info(body.ops[i]).kind != OpKind::Control) continue;
-    for (AttrId item : t.attrs[body.attrs[i]].items) {
-      if (t.attrs[item].kind == AttrKind::Func && has_loop(t, t.attrs[item].func)) return true;
-      for (AttrId branch : t.attrs[item].items)
-        if (t.attrs[branch].kind == AttrKind::Func && has_loop(t, t.attrs[branch].func)) return true;
-    }
-  }
-  return false;
+int from_environment(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  return value ? std::atoi(value) : otherwise;
 }
 
-TEST(RandomNests, MeanWhatTheySay) {
-  const char* count = std::getenv("TFVM_RANDOM_PROGRAMS");
-  const int programs = count ? std::atoi(count) : 300;
-  int loops = 0;
-  for (int seed = 1; seed <= programs && !HasFailure(); ++seed) {
+// What the programs of a run had in them.
+struct Tally {
+  int programs = 0, loops = 0, whiles = 0, nested = 0, nested_whiles = 0;
+
+  void add(const LoopCount& c) {
+    ++programs;
+    loops += c.depth > 0, whiles += c.while_depth > 0;
+    nested += c.depth > 1, nested_whiles += c.while_depth > 1;
+  }
+};
+
+struct RandomNests : ::testing::Test {
+  Tally tally;
+
+  // `first` (none: any) is the innermost transform but for vmap.
+  void check(int seed, ProgramOptions options, bool own_rules, std::optional<Kind> first) {
     Bench b;
     ASSERT_TRUE(b.vm);
     std::mt19937_64 rng(static_cast<std::uint64_t>(seed) * 7919);
-    ProgramMaker maker(b.t(), b.env().options, static_cast<std::uint64_t>(seed), {.instrs = 6, .depth = 2});
-    FunctionId f = maker.make(maker.float_types(1 + rng() % 2), maker.float_types(1 + rng() % 2));
+    if (own_rules) options.own_rules = &b.env();
+    ProgramMaker maker(b.t(), b.env().options, static_cast<std::uint64_t>(seed), options);
+    FunctionId f = maker.make(maker.mixed_types(1 + rng() % 2), maker.mixed_types(1 + rng() % 2));
     ASSERT_TRUE(f);
-    loops += has_loop(b.t(), f);
+    tally.add(count_loops(b.t(), f));
     std::string nest = "program " + std::to_string(seed);
-    const int depth = 1 + static_cast<int>(rng() % 3);
+    const int depth = (first ? 2 : 1) + static_cast<int>(rng() % (first ? 2 : 3));
     for (int k = 1; k < depth; ++k) {
-      const auto kind = static_cast<Kind>(rng() % 3);
+      auto kind = static_cast<Kind>(rng() % 3);
+      if (first && (kind != Kind::Vmap || k + 1 == depth)) kind = *std::exchange(first, std::nullopt);
       nest += std::string(", then ") + std::string(kNames[static_cast<int>(kind)]);
       SCOPED_TRACE(nest);
       const auto g = apply(b, kind, f, rng);
@@ -89,9 +87,31 @@ TEST(RandomNests, MeanWhatTheySay) {
     SCOPED_TRACE(nest + ", compared: " + std::string(kNames[static_cast<int>(outermost)]));
     EXPECT_LT(compare(b, outermost, f, rng), 1);
   }
-  if (programs >= 100) {
-    EXPECT_GE(loops * 10, programs * 3);
-  }
+};
+
+TEST_F(RandomNests, MeanWhatTheySay) {
+  const int programs = from_environment("TFVM_RANDOM_PROGRAMS", 300), from = from_environment("TFVM_RANDOM_FIRST", 1);
+  for (int seed = from; seed < from + programs && !HasFailure(); ++seed)
+    check(seed, {.instrs = 6, .depth = 2, .while_loops = true}, false, std::nullopt);
+  std::printf("%d programs: %d with loops, %d with while, %d with nested loops, %d with nested while\n", tally.programs,
+              tally.loops, tally.whiles, tally.nested, tally.nested_whiles);
+  if (programs < 100) return;
+  EXPECT_GE(tally.loops * 10, tally.programs * 3);
+  EXPECT_GE(tally.whiles * 10, tally.programs);
+  EXPECT_GE(tally.nested_whiles * 100, tally.programs);
+}
+
+TEST_F(RandomNests, OverOwnRules) {
+  const int programs = from_environment("TFVM_RANDOM_PROGRAMS", 150), from = from_environment("TFVM_RANDOM_FIRST", 1);
+  for (int seed = from; seed < from + programs && !HasFailure(); ++seed)
+    check(seed, {.instrs = 6, .depth = 2, .while_loops = true}, true, std::nullopt);
+}
+
+// Reverse mode comes first; then all others go through @fwd and @bwd.
+TEST_F(RandomNests, OverOwnReverseModes) {
+  const int programs = from_environment("TFVM_RANDOM_PROGRAMS", 150), from = from_environment("TFVM_RANDOM_FIRST", 1);
+  for (int seed = from; seed < from + programs && !HasFailure(); ++seed)
+    check(seed, {.instrs = 6, .depth = 2, .while_loops = true, .custom_vjp = true}, true, Kind::Vjp);
 }
 
 }  // namespace
