@@ -1,6 +1,7 @@
 #include "transforms/packs.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "transforms/reverse.h"
 #include "transforms/values.h"
@@ -34,6 +35,32 @@ Result<Linearized> linear_part(TransformEnv& env, TypeId pack, const PackOrigin&
   return Error{Code::Type, "the pack holds the residuals of a batch of calls: vmap with in_dims=0 for it"};
 }
 
+// The @bwd of a call that can only be transposed (the tangents of a function with a custom_vjp), in `f` or what it
+// calls.
+using Seen = std::unordered_set<BodyId>;
+FunctionId only_transposed(const Tables& t, FunctionId f, Seen& seen);
+
+FunctionId only_transposed(const Tables& t, AttrId id, Seen& seen) {
+  const Attr a = t.attrs[id];
+  FunctionId found = a.kind == AttrKind::Func ? only_transposed(t, a.func, seen) : FunctionId{};
+  for (std::size_t k = 0; k < a.items.size() && !found; ++k) found = only_transposed(t, a.items[k], seen);
+  return found;
+}
+
+FunctionId only_transposed(const Tables& t, FunctionId f, Seen& seen) {
+  FunctionId found;
+  if (!seen.insert(f.body).second) return found;
+  const Body& body = t.bodies[f.body];
+  for (std::uint32_t i = 0; i < body.num_instrs() && !found; ++i) {
+    const Instr in = body.instr(i);
+    if (info(in.op).kind != OpKind::Control) continue;
+    if (in.op == Op::call && t.attrs.has(in.attrs, Key::bwd) && !t.attrs.has(in.attrs, Key::fwd))
+      return t.attrs.get_func(in.attrs, Key::bwd);
+    found = only_transposed(t, in.attrs, seen);
+  }
+  return found;
+}
+
 Mask linear_params(const Linearized& l) {
   Mask m(l.split.residuals.size(), 0);
   m.resize(m.size() + count(l.active), 1);
@@ -64,6 +91,11 @@ Result<FunctionId> lin_transform(TransformEnv& env, TypeId pack) {
   if (!origin) return origin.error();
   const Result<Linearized> l = linear_part(env, pack, *origin);
   if (!l) return l.error();
+  Seen seen;
+  if (const FunctionId bwd = only_transposed(env.tables, l->split.linear, seen))
+    return Error{Code::Unsupported, "[lin] forward mode through a function with a custom_vjp, whose backward is " +
+                                        env.tables.debugs.function_name(bwd.debug, env.tables.strings) +
+                                        ": give it a rule by `derivative` instead, which serves both modes"};
   const Body& body = env.tables.bodies[origin->f.body];
   Builder b(env.tables, env.options, l->jvp, "lin");
   const ValueId packed = b.param(pack);
