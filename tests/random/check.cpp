@@ -166,6 +166,7 @@ RandomVmap random_vmap(Bench& bench, FunctionId f, std::int64_t size, std::mt199
   const Body& body = bench.body(f);
   RandomVmap v;
   v.params.axis_size = size;
+  if (rng() % 4 == 0) v.params.chunk_size = 1 + static_cast<std::int64_t>(rng() % 2);
   const std::span<const TypeId> params = body.param_types();
   const std::vector<TypeId> results = body.result_types();
   const std::size_t sure = params.empty() ? 0 : rng() % params.size();

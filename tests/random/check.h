@@ -35,7 +35,7 @@ double dot(const Tensor& x, const Tensor& y);
 double difference(std::span<const Tensor> a, std::span<const Tensor> b);
 
 // A vmap of f over `size` lanes, of about two in three of its arguments, at least of one, each along some dim; results
-// likewise along some dim, or all along dim 0.
+// likewise along some dim. Sometimes in chunks of lanes.
 struct RandomVmap {
   VmapParams params;
   std::vector<TypeId> wide;  // argument types

@@ -39,7 +39,7 @@ void ProgramMaker::branch(Scope& s) {
 }
 
 void ProgramMaker::scan(Scope& s) {
-  const std::int64_t length = below(4);
+  const std::int64_t length = below(6) ? below(4) : 7;
   std::vector<TypeId> consts = float_types(static_cast<std::size_t>(below(2))),
                       carries = float_types(1 + static_cast<std::size_t>(below(2)));
   std::vector<TypeId> xs = float_types(static_cast<std::size_t>(below(2))),
@@ -57,11 +57,12 @@ void ProgramMaker::scan(Scope& s) {
     operands.push_back(t_.types.tensor(DType::F64, stacked));
   }
   const FunctionId body = make(params, results, s.depth - 1);
-  const AttrId attrs = t_.attrs.dict({{Key::body, body},
-                                      {Key::consts, static_cast<std::int64_t>(consts.size())},
-                                      {Key::carry, static_cast<std::int64_t>(carries.size())},
-                                      {Key::length, length},
-                                      {Key::reverse, below(2) == 0}});
+  AttrId attrs = t_.attrs.dict({{Key::body, body},
+                                {Key::consts, static_cast<std::int64_t>(consts.size())},
+                                {Key::carry, static_cast<std::int64_t>(carries.size())},
+                                {Key::length, length},
+                                {Key::reverse, below(2) == 0}});
+  if (below(4) == 0) attrs = t_.attrs.with(attrs, Key::memory, t_.attrs.of(bound()));
   for (ValueId v : s.b.emit_all(Op::scan, args(s, operands), attrs)) push(s, v);
 }
 
@@ -117,10 +118,11 @@ void ProgramMaker::while_loop(Scope& s) {
   std::vector<ValueId> operands{trips(s)};
   for (ValueId v : args(s, params)) operands.push_back(v);
   operands[1 + consts.size()] = s.b.scalar_int(DType::I64, below(4) ? 0 : 1);
-  const AttrId attrs = t_.attrs.dict({{Key::cond, cond_f},
-                                      {Key::body, body_f},
-                                      {Key::cond_consts, 1},
-                                      {Key::body_consts, static_cast<std::int64_t>(consts.size())}});
+  AttrId attrs = t_.attrs.dict({{Key::cond, cond_f},
+                                {Key::body, body_f},
+                                {Key::cond_consts, 1},
+                                {Key::body_consts, static_cast<std::int64_t>(consts.size())}});
+  if (below(4) == 0) attrs = t_.attrs.with(attrs, Key::memory, t_.attrs.of(bound()));
   for (ValueId v : s.b.emit_all(Op::while_, operands, attrs)) push(s, v);
 }
 

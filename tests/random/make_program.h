@@ -69,6 +69,7 @@ class ProgramMaker {
   std::vector<ValueId> args(Scope& s, std::span<const TypeId> types);
   std::vector<TypeId> types_of(const Scope& s, std::span<const ValueId> values) const;
   int below(int n) { return static_cast<int>(rng_() % static_cast<std::uint64_t>(n)); }
+  std::int64_t bound() { return std::int64_t{16} << below(6); }  // bytes, on what a loop keeps for reverse mode
   void push(Scope& s, ValueId v) {
     if (v != kNoValue) s.values.push_back(v);
   }

@@ -9,6 +9,7 @@
 #include "tests/random/check.h"
 #include "tests/random/make_program.h"
 #include "transforms/compositions.h"
+#include "transforms/packs.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm::testing {
@@ -24,9 +25,30 @@ std::optional<FunctionId> apply_vmap(Bench& b, FunctionId f, std::mt19937_64& rn
   return g ? std::optional(*g) : std::nullopt;
 }
 
+// jvp by linearize and lin.
+Result<FunctionId> jvp_by_pack(Bench& b, FunctionId f) {
+  const Result<FunctionId> first = linearize_transform(b.env(), f);
+  if (!first) return first;
+  const Body& body = b.body(*first);
+  const Result<FunctionId> second = lin_transform(b.env(), body.type(body.results.back()));
+  if (!second) return second;
+  Builder r(b.t(), b.env().options, "jvp_by_pack");
+  std::vector<ValueId> x, dx;
+  for (TypeId type : body.param_types()) x.push_back(r.param(type));
+  for (TypeId type : b.body(*second).param_types().subspan(1)) dx.push_back(r.param(type));
+  std::vector<ValueId> out = r.emit_all(Op::call, x, b.t().attrs.dict({{Key::callee, *first}}));
+  if (r.failed()) return r.error();
+  dx.insert(dx.begin(), out.back());
+  out.pop_back();
+  for (ValueId v : r.emit_all(Op::call, dx, b.t().attrs.dict({{Key::callee, *second}}))) out.push_back(v);
+  return r.seal(out);
+}
+
 std::optional<FunctionId> apply(Bench& b, Kind kind, FunctionId f, std::mt19937_64& rng) {
   if (kind == Kind::Vmap) return apply_vmap(b, f, rng);
-  const Result<FunctionId> g = kind == Kind::Jvp ? jvp_transform(b.env(), f, false) : vjp_transform(b.env(), f, false);
+  const Result<FunctionId> g = kind == Kind::Vjp ? vjp_transform(b.env(), f, false)
+                               : rng() % 3 == 0  ? jvp_by_pack(b, f)
+                                                 : jvp_transform(b.env(), f, false);
   EXPECT_TRUE(g) << (g ? "" : g.error().message);
   return g ? std::optional(*g) : std::nullopt;
 }
