@@ -39,6 +39,22 @@ std::size_t fixed_results(const AttrTable& at, const Instr& in) {
   }
 }
 
+// `f` with these of its results. Remembered by them: a function is reached by many calls, and each rearranging is a new
+// one, so that else the cost would be that of all paths through the calls.
+Result<FunctionId> with_results(TransformEnv& env, FunctionId f, std::span<const std::uint32_t> keep) {
+  const Body& body = env.tables.bodies[f.body];
+  if (keep.size() == body.results.size()) return without_dead_outputs(env, f);
+  std::vector<std::int64_t> key{static_cast<std::int64_t>(keep.size())};
+  key.insert(key.end(), keep.begin(), keep.end());
+  if (const PassResult* r = env.memo.find("dead_outputs", f, key)) return r->f;
+  std::vector<std::uint32_t> same(body.num_params);
+  for (std::uint32_t k = 0; k < same.size(); ++k) same[k] = k;
+  Result<FunctionId> less = rearrange(env, f, same, keep);
+  if (less) less = without_dead_outputs(env, *less);
+  if (less) env.memo.add("dead_outputs", f, key, {*less, {}, {}, {}});
+  return less;
+}
+
 }  // namespace
 
 Result<FunctionId> without_dead_outputs(TransformEnv& env, FunctionId f) {
@@ -62,11 +78,7 @@ Result<FunctionId> without_dead_outputs(TransformEnv& env, FunctionId f) {
     AttrId attrs = in.attrs;
     if (fixed < in.num_results && (!keep.empty() || !is_pure(env.tables, in.op, in.attrs))) {
       const Key key = in.op == Op::call ? Key::callee : Key::body;
-      const FunctionId inner = at.get_func(attrs, key);
-      std::vector<std::uint32_t> same(env.tables.bodies[inner.body].num_params);
-      for (std::uint32_t k = 0; k < same.size(); ++k) same[k] = k;
-      Result<FunctionId> less = keep.size() < in.num_results ? rearrange(env, inner, same, keep) : inner;
-      if (less) less = without_dead_outputs(env, *less);
+      const Result<FunctionId> less = with_results(env, at.get_func(attrs, key), keep);
       if (!less) return less;
       attrs = at.with(attrs, key, at.of(*less));
       if (in.op == Op::while_)
