@@ -76,7 +76,9 @@ class Builder {
   Result<FunctionId> seal(std::initializer_list<ValueId> results) {
     return seal(std::span(results.begin(), results.size()));
   }
-  void set_full() { body_.full = true; }
+  // The body may write and alias: it is appended as it is, without folding, simplification and value numbering.
+  // Where its parameters are declared, seal() refuses a write into one that isn't mut; else it marks what is written.
+  void set_full(bool declared = false);
 
  private:
   // Checks and completes: fills operands_ (broadcast), attrs and types_; false after fail().
@@ -87,6 +89,7 @@ class Builder {
   ValueId append(Op op, AttrId attrs);
   ValueId fold(Op op, AttrId attrs);
   ValueId zeros_of_items(TypeId pack_or_tape);
+  void mark_written();
 
   Tables& t_;
   BuilderOptions options_;
@@ -99,7 +102,7 @@ class Builder {
   std::uint32_t numbered_ = 0;
   InstrId origin_ = kNone<InstrId>;
   Loc loc_;
-  bool failed_ = false;
+  bool failed_ = false, declared_ = false;
   Error error_{Code::Ok, {}};
 
   std::uint64_t* find_number(Op op, AttrId attrs, std::span<const ValueId> operands);

@@ -1,7 +1,9 @@
 // The end of a Builder: dead code elimination, renumbering, interning; and inlining, which is a copy into another one.
 #include <algorithm>
 
+#include "bytecode/aliasing.h"
 #include "bytecode/builder.h"
+#include "bytecode/expand/writes.h"
 
 namespace tfvm {
 
@@ -36,7 +38,36 @@ bool is_pure(const Tables& t, Op op, AttrId attrs) {
   return row.kind != OpKind::Control || is_pure_attr(t, attrs);
 }
 
+void Builder::set_full(bool declared) {
+  body_.full = true;
+  declared_ = declared;
+  options_.simplify = false;
+  options_.evaluator = nullptr;
+}
+
+void Builder::mark_written() {
+  const Sharing s = sharing(t_, body_);
+  body_.mut_params.resize(body_.num_params, 0);
+  for (std::uint32_t k = 0; k < body_.num_params; ++k) {
+    const std::uint32_t i = s.first[k];
+    if (i == Sharing::kNoInstr || body_.mut_params[k]) continue;
+    body_.mut_params[k] = 1;
+    if (!declared_) continue;
+    const Instr in = body_.instr(i);
+    const std::string op =
+        in.op == Op::extern_ ? std::string(t_.attrs.get_str(in.attrs, Key::op)) : write_name(t_, in.op, in.attrs);
+    const StrId text = k < debug_.values.size() ? debug_.values[k].text : kNone<StrId>;
+    loc_ = debug_.locs[i];
+    fail(Code::Type,
+         "[" + op + "] writes into " +
+             (text == kNone<StrId> ? "parameter " + std::to_string(k) : '%' + std::string(t_.strings[text])) +
+             ", which is not declared mut");
+    return;
+  }
+}
+
 Result<FunctionId> Builder::seal(std::span<const ValueId> results) {
+  if (body_.full && !failed_) mark_written();
   for (ValueId v : results)
     if (!failed_ && index(v) >= body_.types.size()) fail(Code::Internal, "a result is missing");
   if (failed_) return error_;

@@ -29,6 +29,8 @@ class CalleeRef {
   virtual Result<FunctionId> instantiate(std::span<const TypeId> args) = 0;
   // Names of its parameters without %, where it is (a transform that keeps the parameters of) a written function.
   virtual std::span<const StrId> param_names() const = 0;
+  // May it write and alias (language.md, section 5)? What `instantiate` gives is then a full body, most often.
+  virtual bool is_full() = 0;
   // Is it one of the functions that `instantiate` has given?
   virtual bool has_made(FunctionId f) const = 0;
   virtual std::string text() const = 0;  // "grad(@f)", for messages
@@ -57,6 +59,8 @@ struct TransformRow {
   // on.
   std::optional<DType> (*hint)(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args,
                                std::size_t k) = nullptr;
+  // `make` takes a full callee as it is, and gives core. Any other transform of a full callee is made by make_of_full.
+  bool takes_full = false;
 };
 // What elaboration has done before a row sees the attributes: they are complete and in the order of the row; argnums
 // that are given are Ints (names and groups resolved; params, as in argnums=[@w], have become leading arguments); a
@@ -65,6 +69,11 @@ struct TransformRow {
 struct TransformTable {
   std::vector<TransformRow> rows;
   TransformEnv* env = nullptr;
+  // The row applied to what functionalize makes of the callee; what is written goes back into the mut parameters and
+  // globals, so that the result is full where there are any.
+  Result<FunctionId> (*make_of_full)(TransformEnv& env, const TransformRow& row, CalleeRef& callee, AttrId attrs,
+                                     std::span<const TypeId> args) = nullptr;
+  Result<FunctionId> (*functionalize)(TransformEnv& env, FunctionId full) = nullptr;
   const TransformRow* find(std::string_view name) const {
     for (const TransformRow& r : rows)
       if (r.name == name) return &r;

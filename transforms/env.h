@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct TransformEnv {
   DerivativeRules* derivatives = nullptr;  // functions of stdlib/derivatives.tfa
   PassMemo memo;
   std::unordered_map<BodyId, std::uint8_t> lane_uses;  // of functions asked about so far (vmap/axis.h)
+  std::map<std::pair<const CalleeRef*, bool>, std::shared_ptr<CalleeRef>> functional;  // of full callees (full.h)
   // Warnings by category ("batch-rule"), for whoever listens.
   std::function<void(std::string_view category, const std::string& message)> log;
 

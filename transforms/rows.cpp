@@ -1,6 +1,7 @@
 #include "transforms/rows.h"
 
 #include "transforms/compositions.h"
+#include "transforms/full.h"
 #include "transforms/functions.h"
 #include "transforms/packs.h"
 #include "transforms/sparse/table.h"
@@ -253,6 +254,9 @@ TransformTable transform_table(TransformEnv& env) {
   table.rows.push_back(same_row<fwd_transform>("fwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(pack_row<false>("bwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(same_row<aot_only>("aot", "argnums:any=[0] partition:str=\"min_cut\""));
+  table.rows.push_back(functionalize_row());
+  table.make_of_full = make_of_full;
+  table.functionalize = functionalize_transform;
   for (TransformRow& row : sparse_rows()) table.rows.push_back(std::move(row));
   return table;
 }

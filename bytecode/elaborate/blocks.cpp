@@ -30,11 +30,11 @@ std::vector<Elaborator::Mention> Elaborator::captures(std::initializer_list<std:
   return out;
 }
 
-// Constants are made again inside; the others are passed.
+// Constants are made again inside (a full function's literals are tensors of their own); the others are passed.
 Elaborator::Values Elaborator::captured(std::span<const Mention> captures) {
   Values out;
   for (const Mention& m : captures)
-    if (const ValueId v = f_->values.get(m.local); !b().const_of(v)) out.push_back(v);
+    if (const ValueId v = f_->values.get(m.local); is_full() || !b().const_of(v)) out.push_back(v);
   return out;
 }
 
@@ -45,13 +45,16 @@ bool Elaborator::lift(std::uint32_t k, std::span<const Mention> captures, std::s
   const Loc loc = loc_;
   const std::string outer = name_;
   name_ += "." + std::string(suffix);
-  Frame frame{Builder(t_, f_->b.options(), name_), f_, Slots(0)};
+  Frame frame{Builder(t_, core_options_, name_), f_, Slots(0)};
   frame.b.set_function_loc(loc_);
   frame.b.set_loc(loc_);
+  if (is_full() && p_.is_full_block(source_, k)) frame.b.set_full();
+  const auto remade = [&](const Mention& m) {
+    return is_full() ? std::nullopt : b().const_of(f_->values.get(m.local));
+  };
   for (const Mention& m : captures) {
-    const ValueId v =
-        b().const_of(f_->values.get(m.local)) ? kNoValue : frame.b.param(b().type(f_->values.get(m.local)));
-    if (v == kNoValue) continue;
+    if (remade(m)) continue;
+    const ValueId v = frame.b.param(b().type(f_->values.get(m.local)));
     frame.values.set(m.local, v);
     frame.b.name(v, m.name);
   }
@@ -61,7 +64,7 @@ bool Elaborator::lift(std::uint32_t k, std::span<const Mention> captures, std::s
     frame.b.name(v, p.name);
   }
   for (const Mention& m : captures)
-    if (const auto c = b().const_of(f_->values.get(m.local))) frame.values.set(m.local, frame.b.constant(*c));
+    if (const auto c = remade(m)) frame.values.set(m.local, frame.b.constant(*c));
   f_ = &frame;
   Exit exit;
   bool good = statements(block(k).stmts, StmtKind::Yield, first, second, exit);

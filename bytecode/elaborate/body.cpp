@@ -1,4 +1,6 @@
 // A function's statements in order: places, definitions, what blocks end with.
+#include <algorithm>
+
 #include "bytecode/elaborate/elaborator.h"
 
 namespace tfvm {
@@ -41,11 +43,13 @@ Elaborator::Values Elaborator::Exit::all() const {
 
 Result<FunctionId> Elaborator::function(const Template& f, std::span<const TypeId> args) {
   name_ = t_.strings[f.name];
-  Frame frame{Builder(t_, p_.options().builder, name_), nullptr, Slots(f.num_locals)};
+  core_options_ = p_.options().builder;
+  Frame frame{Builder(t_, core_options_, name_), nullptr, Slots(f.num_locals)};
   f_ = &frame;
   frame.b.set_function_loc(f.loc);
+  if (p_.is_full(source_, f)) frame.b.set_full(true);
   for (std::size_t k = 0; k < args.size(); ++k) {
-    const ValueId v = frame.b.param(args[k]);
+    const ValueId v = frame.b.param(args[k], f.params[k].mut);
     frame.values.set(static_cast<Local>(k), v);
     frame.b.name(v, f.params[k].name);
   }
@@ -139,13 +143,15 @@ std::string Elaborator::what(const Stmt& s) const {
 }
 
 Result<FunctionId> Elaborator::statement(const Stmt& s, const Program::LocalTypes& types, std::vector<Local>& inputs,
-                                         std::vector<StrId>& names) {
+                                         std::vector<StrId>& names, std::vector<Local>& rebound) {
   // Nothing is folded: a test runs what it says.
-  BuilderOptions options = p_.options().builder;
-  options.evaluator = nullptr;
+  core_options_ = p_.options().builder;
+  core_options_.evaluator = nullptr;
   name_ = "test";
-  Frame frame{Builder(t_, options, name_), nullptr, Slots(0)};
+  Frame frame{Builder(t_, core_options_, name_), nullptr, Slots(0)};
   f_ = &frame;
+  const bool expects = s.kind == StmtKind::Op && t_.strings[s.op].starts_with("expect_");
+  if (!expects && (p_.is_full(source_, s) || is_view_op(s))) frame.b.set_full();
   std::vector<Mention> used;
   std::unordered_set<Local> seen;
   mentions(s, used, seen);
@@ -159,8 +165,12 @@ Result<FunctionId> Elaborator::statement(const Stmt& s, const Program::LocalType
     names.push_back(u.name);
   }
   set_place(s.place);
-  const bool expects = s.kind == StmtKind::Op && t_.strings[s.op].starts_with("expect_");
   if (expects ? !expectation(s) : !statement(s)) return *error_;
+  for (Local l : rebound_) {
+    if (std::ranges::find(inputs, l) == inputs.end()) continue;
+    rebound.push_back(l);
+    last_.push_back(frame.values.get(l));
+  }
   return frame.b.seal(last_);
 }
 
@@ -207,6 +217,7 @@ Result<FunctionId> Elaborator::global_call(const Global& g, TypeId type) {
   f_ = &frame;
   Result<Callee*> callee = p_.callee(source_, g.callee, *this);
   if (!callee) return callee.error();
+  if ((*callee)->is_full()) frame.b.set_full();
   Stmt s;
   s.kind = StmtKind::Call;
   Values args, results;

@@ -35,6 +35,8 @@ class Callee : public CalleeRef {
   // The params and buffers that it reads, by the text, in order of declaration.
   virtual const std::vector<GlobalUse>& globals() const = 0;
   virtual bool is_library() const { return false; }
+  // Has it something to write back to its caller: mut parameters, or globals of a full function?
+  virtual bool writes_back() = 0;
   // What has been made of it so far, in order of their bodies.
   std::vector<FunctionId> instances() const;
   // Written by name, with the names of its parameters and attributes; null for a transform.
@@ -64,6 +66,8 @@ class TemplateCallee final : public Callee {
   Result<AttrId> call_attrs(std::span<const TypeId> args) override;
   const std::vector<GlobalUse>& globals() const override;
   bool is_library() const override;
+  bool is_full() override;
+  bool writes_back() override;
   const TemplateCallee* as_template() const override { return this; }
   const Template& written() const { return f_; }
 

@@ -5,8 +5,8 @@
 
 namespace tfvm {
 
-// Enters every `extern op` of `m`, which must outlive the tables' use of it. {lists=["xs"]} names parameters that take a
-// list of operands. The types of the declaration are checked at each instruction and give the result types.
+// Enters every `extern op` of `m`, which must outlive the tables' use of it. {lists=["xs"]} names parameters that take
+// a list of operands. The types of the declaration are checked at each instruction and give the result types.
 Status declare_externs(Tables& t, const Module& m);
 
 }  // namespace tfvm

@@ -239,14 +239,14 @@ Result<Callee*> Program::transform(const Source& source, const Module& m, const 
     std::vector<std::int64_t> which;
     for (const GlobalUse& g : bound) which.push_back(g.index);
     auto& lifted = derived_[{e.name, &inner, t_.attrs.none(), which}];
-    if (!lifted) lifted = std::make_unique<LiftedCallee>(*this, inner, bound);
+    if (!lifted) lifted = std::make_unique<LiftedCallee>(*this, inner, bound, false);
     target = lifted.get();
   }
   auto& slot = derived_[{e.name, target, *attrs, {}}];
   if (!slot && is_checkpoint)
     slot = std::make_unique<CheckpointCallee>(*this, inner, t_.attrs.get(*attrs, Key::policy));
-  if (!slot && is_functional) slot = std::make_unique<LiftedCallee>(*this, inner, inner.globals());
-  if (!slot) slot = std::make_unique<TransformCallee>(*this, *row, *options_.transforms->env, *target, *attrs, text);
+  if (!slot && is_functional) slot = std::make_unique<LiftedCallee>(*this, inner, inner.globals(), true);
+  if (!slot) slot = std::make_unique<TransformCallee>(*this, *row, *target, *attrs, text);
   if (bound.empty()) return slot.get();
   // The transform sees params as inputs; whoever calls it does not.
   auto& closed = derived_[{e.name, slot.get(), t_.attrs.none(), {}}];

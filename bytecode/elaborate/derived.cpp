@@ -7,8 +7,10 @@
 
 namespace tfvm {
 
+TransformEnv& TransformCallee::env() const { return *p_.options().transforms->env; }
+
 Result<std::size_t> TransformCallee::arity(std::span<const TypeId> available) {
-  return row_.arity(env_, inner_, attrs_, available);
+  return row_.arity(env(), inner_, attrs_, available);
 }
 
 std::span<const StrId> TransformCallee::param_names() const {
@@ -16,7 +18,7 @@ std::span<const StrId> TransformCallee::param_names() const {
 }
 
 std::optional<DType> TransformCallee::hint(std::span<const TypeId> args, std::size_t k) {
-  return row_.hint ? row_.hint(env_, inner_, attrs_, args, k) : inner_.hint(args, k);
+  return row_.hint ? row_.hint(env(), inner_, attrs_, args, k) : inner_.hint(args, k);
 }
 
 std::optional<std::vector<TypeId>> TransformCallee::fixed_types() {
@@ -24,7 +26,11 @@ std::optional<std::vector<TypeId>> TransformCallee::fixed_types() {
 }
 
 Result<FunctionId> TransformCallee::make(std::span<const TypeId> args) {
-  Result<FunctionId> f = row_.make(env_, inner_, attrs_, args);
+  const TransformTable& table = *p_.options().transforms;
+  const bool full = inner_.is_full() && !row_.takes_full;
+  if (full && !table.make_of_full) return Error{Code::Unsupported, "[" + text_ + "] " + inner_.text() + " writes"};
+  Result<FunctionId> f =
+      full ? table.make_of_full(env(), row_, inner_, attrs_, args) : row_.make(env(), inner_, attrs_, args);
   if (f) return f;
   return std::move(f).error().note("in " + text_);
 }
@@ -39,6 +45,7 @@ Result<AttrId> CheckpointCallee::call_attrs(std::span<const TypeId> args) {
 // func @f'(x…) { call @f(x…) {attrs} }
 static Result<FunctionId> wrap_call(Program& p, std::string_view name, std::span<const TypeId> args, AttrId attrs) {
   Builder b(p.tables(), p.options().builder, name);
+  if (p.tables().body(p.tables().attrs.get_func(attrs, Key::callee)).full) b.set_full();
   std::vector<ValueId> params;
   for (TypeId type : args) params.push_back(b.param(type));
   return b.seal(b.emit_all(Op::call, params, attrs));
@@ -50,8 +57,8 @@ Result<FunctionId> CheckpointCallee::make(std::span<const TypeId> args) {
   return wrap_call(p_, text(), args, *attrs);
 }
 
-LiftedCallee::LiftedCallee(Program& p, Callee& inner, std::vector<GlobalUse> globals)
-    : Callee(p), inner_(inner), lifted_(std::move(globals)) {
+LiftedCallee::LiftedCallee(Program& p, Callee& inner, std::vector<GlobalUse> globals, bool functional)
+    : Callee(p), inner_(inner), functional_(functional), lifted_(std::move(globals)) {
   for (const GlobalUse& g : inner.globals())
     if (std::ranges::find(lifted_, g) == lifted_.end()) rest_.push_back(g);
   for (const GlobalUse& g : lifted_) names_.push_back(g.name);
@@ -83,6 +90,9 @@ Result<FunctionId> LiftedCallee::make(std::span<const TypeId> args) {
       return Error{Code::Type, "[" + text() + "] @" + std::string(p_.tables().strings[lifted_[k].name]) +
                                    ": expected " + types.text(lifted_[k].type) + ", got " + types.text(args[k])};
   Result<FunctionId> f = inner_.instantiate(args.subspan(lifted_.size()));
+  const TransformTable* table = p_.options().transforms;
+  if (f && functional_ && p_.tables().body(*f).full && table && table->functionalize)
+    f = table->functionalize(*table->env, *f);
   if (!f) return std::move(f).error().note("in " + text());
   return lift_globals(p_.tables(), *f, lifted_);
 }
@@ -119,6 +129,7 @@ Result<FunctionId> BoundCallee::make(std::span<const TypeId> args) {
   Result<AttrId> attrs = inner_.call_attrs(with_bound(args));
   if (!attrs) return attrs.error();
   Builder b(p_.tables(), p_.options().builder, text_);
+  if (p_.tables().body(p_.tables().attrs.get_func(*attrs, Key::callee)).full) b.set_full();
   std::vector<ValueId> params, operands;
   for (TypeId type : args) params.push_back(b.param(type));
   for (const GlobalUse& g : bound_) operands.push_back(emit_global(b, g));

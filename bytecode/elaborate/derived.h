@@ -8,8 +8,10 @@ namespace tfvm {
 // A row of the table of transforms, applied.
 class TransformCallee final : public Callee {
  public:
-  TransformCallee(Program& p, const TransformRow& row, TransformEnv& env, Callee& inner, AttrId attrs, std::string text)
-      : Callee(p), row_(row), env_(env), inner_(inner), attrs_(attrs), text_(std::move(text)) {}
+  TransformCallee(Program& p, const TransformRow& row, Callee& inner, AttrId attrs, std::string text)
+      : Callee(p), row_(row), inner_(inner), attrs_(attrs), text_(std::move(text)) {}
+  bool is_full() override { return writes_back(); }
+  bool writes_back() override { return !row_.takes_full && inner_.writes_back(); }
   Result<std::size_t> arity(std::span<const TypeId> available) override;
   std::span<const StrId> param_names() const override;
   std::string text() const override { return text_; }
@@ -21,8 +23,8 @@ class TransformCallee final : public Callee {
   Result<FunctionId> make(std::span<const TypeId> args) override;
 
  private:
+  TransformEnv& env() const;
   const TransformRow& row_;
-  TransformEnv& env_;
   Callee& inner_;
   AttrId attrs_;
   std::string text_;
@@ -32,6 +34,8 @@ class TransformCallee final : public Callee {
 class CheckpointCallee final : public Callee {
  public:
   CheckpointCallee(Program& p, Callee& inner, AttrId policy) : Callee(p), inner_(inner), policy_(policy) {}
+  bool is_full() override { return inner_.is_full(); }
+  bool writes_back() override { return inner_.writes_back(); }
   Result<std::size_t> arity(std::span<const TypeId> available) override { return inner_.arity(available); }
   std::span<const StrId> param_names() const override { return inner_.param_names(); }
   std::string text() const override { return "checkpoint(" + inner_.text() + ")"; }
@@ -48,10 +52,12 @@ class CheckpointCallee final : public Callee {
   AttrId policy_;
 };
 
-// functional_call(@f): `globals` become leading parameters.
+// `globals` become leading parameters; `functional`: functional_call(@f), which functionalizes a full @f.
 class LiftedCallee final : public Callee {
  public:
-  LiftedCallee(Program& p, Callee& inner, std::vector<GlobalUse> globals);
+  LiftedCallee(Program& p, Callee& inner, std::vector<GlobalUse> globals, bool functional);
+  bool is_full() override { return !functional_ && inner_.is_full(); }
+  bool writes_back() override { return !functional_ && inner_.writes_back(); }
   Result<std::size_t> arity(std::span<const TypeId> available) override;
   std::span<const StrId> param_names() const override { return names_; }
   std::string text() const override { return "functional_call(" + inner_.text() + ")"; }
@@ -64,6 +70,7 @@ class LiftedCallee final : public Callee {
 
  private:
   Callee& inner_;
+  bool functional_;
   std::vector<GlobalUse> lifted_, rest_;
   std::vector<StrId> names_;
 };
@@ -73,6 +80,8 @@ class BoundCallee final : public Callee {
  public:
   BoundCallee(Program& p, Callee& inner, std::vector<GlobalUse> bound, std::vector<GlobalUse> all, std::string text)
       : Callee(p), inner_(inner), bound_(std::move(bound)), all_(std::move(all)), text_(std::move(text)) {}
+  bool is_full() override { return inner_.is_full(); }
+  bool writes_back() override { return inner_.writes_back(); }
   Result<std::size_t> arity(std::span<const TypeId> available) override;
   std::span<const StrId> param_names() const override;
   std::string text() const override { return text_; }

@@ -24,8 +24,9 @@ class Elaborator final : public AttrScope {
 
   Result<FunctionId> function(const Template& f, std::span<const TypeId> args);
   // The values that the statement uses become parameters, in order of first use.
+  // `rebound`: inputs whose new values are the last results.
   Result<FunctionId> statement(const Stmt& s, const Program::LocalTypes& types, std::vector<Local>& inputs,
-                               std::vector<StrId>& names);
+                               std::vector<StrId>& names, std::vector<Local>& rebound);
   Result<ConstId> global_literal(const Global& g, TypeId type);
   Result<FunctionId> global_call(const Global& g, TypeId type);
 
@@ -85,9 +86,18 @@ class Elaborator final : public AttrScope {
   bool library(const Stmt& s, const Template& f);
   bool reduce_function(const Stmt& s);
   bool unknown_op(const Stmt& s);
-  // --- custom.cpp
   bool custom(const Stmt& s, const Extern& e);
   bool custom_operands(const Stmt& s, const Extern& e, std::span<const std::size_t> counts);
+  bool is_full() const { return f_->b.body().full; }
+  bool is_view_op(const Stmt& s);
+  bool write(const Stmt& s, Op op);
+  bool write_random(const Stmt& s, Op op, const Values& operands);
+  bool write_elementwise(const Stmt& s, Op op);
+  bool write_result(const Stmt& s, std::string_view base);
+  bool broadcast_to_first(const Stmt& s, ValueId x, ValueId& v);
+  bool metadata(const Stmt& s, Op op);
+  bool core_call(const Stmt& s, const CoreRow& row, const Values& operands, AttrId attrs);
+  bool core_view(const Stmt& s, Op op, const Values& operands, AttrId attrs);
   bool attributes(const Stmt& s, const Values& operands, AttrId& out);
   bool named_axis(const Stmt& s, const OpInfo& row, AttrId& attrs);
   // --- call.cpp
@@ -129,6 +139,8 @@ class Elaborator final : public AttrScope {
   Bindings& bind_;
   Loc loc_;
   Frame* f_ = nullptr;
+  BuilderOptions core_options_;         // of blocks and parts that are core
+  std::vector<Local> rebound_;          // by metadata ops, of the statement of a test
   std::string name_;                    // of the function, without @
   Values last_;                         // results of the last statement
   std::vector<TypeId> function_types_;  // argument types of a function that stands as an attribute

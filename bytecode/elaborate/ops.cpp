@@ -1,6 +1,7 @@
 // Statements that name an op: rows of the op table, C++ expansions, functions of the stdlib.
 #include <algorithm>
 
+#include "bytecode/aliasing.h"
 #include "bytecode/defaults.h"
 #include "bytecode/elaborate/elaborator.h"
 
@@ -42,9 +43,6 @@ bool result_is_group(Op op) {
   }
 }
 
-// A view that no functional op has the meaning of.
-bool needs_storage(Op op) { return op == Op::as_strided || op == Op::view_dtype || op == Op::unfold; }
-
 }  // namespace
 
 bool Elaborator::op(const Stmt& s) {
@@ -53,13 +51,21 @@ bool Elaborator::op(const Stmt& s) {
   if (name.starts_with("expect_")) return fail(Code::Type, std::string(name) + " stands only in a test");
   // `select %x {axis, index}` is a view, `select %p, %x, %y` the prim.
   const bool view_select = ref.prim == Op::select && s.operands.count == 1;
-  const bool prefer_core = ref.core && (view_select || (ref.prim && needs_storage(*ref.prim)));
+  const bool prefer_core = ref.core && (view_select || (ref.prim == Op::diagonal && !is_full()));
   if (ref.prim && !prefer_core && !is_internal(*ref.prim))
     return *ref.prim == Op::reduce ? reduce_function(s) : prim(s, *ref.prim);
   if (const auto it = m_.op_names.find(s.op); it != m_.op_names.end()) return custom(s, m_.externs[it->second.at]);
   if (ref.core) return core(s, *ref.core);
   if (ref.function) return library(s, *ref.function);
   return unknown_op(s);
+}
+
+// A statement of a test that aliases.
+bool Elaborator::is_view_op(const Stmt& s) {
+  if (s.kind != StmtKind::Op) return false;
+  const Program::OpRef& ref = p_.find_op(s.op);
+  if (ref.core && is_view(*ref.core) && !(ref.prim == Op::select && s.operands.count != 1)) return true;
+  return ref.prim && is_view(*ref.prim) && *ref.prim != Op::broadcast_to;
 }
 
 bool Elaborator::attributes(const Stmt& s, const Values& operands, AttrId& out) {
@@ -79,16 +85,19 @@ bool Elaborator::attributes(const Stmt& s, const Values& operands, AttrId& out) 
 
 bool Elaborator::prim(const Stmt& s, Op op) {
   const OpInfo& row = info(op);
-  if (row.effect == OpEffect::Write)
-    return fail(Code::Unsupported, what(s) + " writes: mutation and views come with functionalize");
-  if (needs_storage(op))
-    return fail(Code::Unsupported, what(s) + " is a view of storage: mutation and views come with functionalize");
+  if (is_metadata(op)) return metadata(s, op);
+  if (is_write(op)) return write(s, op);
+  if (needs_full(op) && !is_full()) return fail(Code::Type, what(s) + " stands only in functions of the user's module");
   Values operands;
   AttrId attrs = t_.attrs.empty();
   if (!op_operands(s, s.operands, row.operands, result_is_group(op), operands) || !attributes(s, operands, attrs))
     return false;
   if (row.kind == OpKind::Collective && !named_axis(s, row, attrs)) return false;
-  return define(s, b().emit_all(op, operands, attrs));
+  if (row.effect == OpEffect::Alias && !is_full()) return core_view(s, op, operands, attrs);
+  Values results = b().emit_all(op, operands, attrs);
+  // What the Builder broadcasts is read once; what is written as broadcast_to is a tensor of its own.
+  if (op == Op::broadcast_to && is_full() && !b().failed()) results = {b().emit(Op::clone, {results[0]})};
+  return define(s, results);
 }
 
 // A collective's axis must be one of a vmap around this; ops whose type depends on its size get it.
@@ -140,6 +149,7 @@ bool Elaborator::core(const Stmt& s, const CoreRow& row) {
                                 std::to_string(operands.size()));
   Result<AttrId> attrs = complete_attrs(t_, row.name, row.attrs, given);
   if (!attrs) return fail(std::move(attrs).error());
+  if (is_full() && !is_view(row)) return core_call(s, row, operands, *attrs);
   ExpandCtx ctx{b(), operands, *attrs};
   const Values results = row.expand(ctx);
   return define(s, results);
@@ -160,16 +170,18 @@ bool Elaborator::library(const Stmt& s, const Template& f) {
 }
 
 bool Elaborator::unknown_op(const Stmt& s) {
-  std::string_view name = t_.strings[s.op];
-  if (name.ends_with('_') && name.size() > 1)
-    if (const auto op = tfvm::find_op(name.substr(0, name.size() - 1)); op && is_elementwise(*op))
-      return fail(Code::Unsupported, what(s) + " writes: mutation and views come with functionalize");
+  const std::string name(t_.strings[s.op]);
+  if (const std::string_view base = written_op(name); !base.empty() && is_full()) {
+    const Program::OpRef& ref = p_.find_op(t_.strings.intern(base));
+    if (ref.prim && is_elementwise(*ref.prim)) return write_elementwise(s, *ref.prim);
+    if (ref.function || ref.core) return write_result(s, base);
+  }
   std::vector<std::string_view> known;
   for (std::size_t k = 0; k < kOps; ++k)
     if (!is_internal(static_cast<Op>(k))) known.push_back(info(static_cast<Op>(k)).name);
   for (const CoreRow& row : core_rows()) known.push_back(row.name);
   for (const Template& f : p_.source(Space::Ops).module.funcs) known.push_back(t_.strings[f.name]);
-  std::string message = "unknown op '" + std::string(name) + "'";
+  std::string message = "unknown op '" + name + "'";
   if (const std::string near = near_miss(name, known); !near.empty()) message += "; did you mean '" + near + "'?";
   return fail(Code::Name, message);
 }

@@ -127,12 +127,14 @@ Result<Callee*> Program::function(std::string_view name) {
 
 Result<Step> Program::finish(FunctionId f, std::vector<Local> inputs, std::vector<StrId> names) {
   Step step;
+  step.inputs = std::move(inputs);
+  step.input_names = std::move(names);
+  step.function = f;
+  if (t_.body(f).full) return step;
   step.globals = globals_used(t_, f);
   Result<FunctionId> lifted = lift_globals(t_, f, step.globals);
   if (!lifted) return lifted.error();
   step.function = *lifted;
-  step.inputs = std::move(inputs);
-  step.input_names = std::move(names);
   return step;
 }
 
@@ -148,9 +150,12 @@ Result<Step> Program::step(const Test& test, const Stmt& stmt, const LocalTypes&
   Elaborator e(*this, source(Space::User), test.loc, none);
   std::vector<Local> inputs;
   std::vector<StrId> names;
-  Result<FunctionId> f = e.statement(stmt, types, inputs, names);
+  std::vector<Local> rebound;
+  Result<FunctionId> f = e.statement(stmt, types, inputs, names, rebound);
   if (!f) return f.error();
-  return finish(*f, std::move(inputs), std::move(names));
+  Result<Step> step = finish(*f, std::move(inputs), std::move(names));
+  if (step) step->rebound = std::move(rebound);
+  return step;
 }
 
 Result<Expectation> Program::expectation(const Test& test, const Stmt& stmt, const LocalTypes& types) {

@@ -35,12 +35,14 @@ struct ProgramOptions {
   std::uint32_t max_depth = 256;  // of calls and blocks within each other
 };
 
-// One runnable piece of a program. Inputs are params and buffers first (`globals`), then `inputs`.
+// One runnable piece of a program. Inputs are params and buffers first (`globals`, none of a full function), then
+// `inputs`.
 struct Step {
   FunctionId function;
   std::vector<GlobalUse> globals;
   std::vector<Local> inputs;
   std::vector<StrId> input_names;
+  std::vector<Local> rebound;  // by transpose_ …: their new values are the last results
 };
 
 // An expectation of a test: `step` gives its operands, `kind` is "expect_close", …; attributes are complete.
@@ -105,6 +107,9 @@ class Program final : public DerivativeRules {
   Result<TemplateCallee*> instance_of(const Source& source, const Template& f, AttrId given);
   GlobalUse global(const Source& source, std::uint32_t at) const;
   const std::vector<GlobalUse>& globals_of(const Source& source, const Template& f);
+  bool is_full(const Source& source, const Template& f);
+  bool is_full(const Source& source, const Stmt& s);  // one statement: of a test
+  bool is_full_block(const Source& source, std::uint32_t block);
   Status check_depth(FunctionId f);
   // Named axes of the vmaps around what is being made, outermost first.
   std::vector<NamedAxis>& axes() { return axes_; }
@@ -134,6 +139,7 @@ class Program final : public DerivativeRules {
   std::map<std::tuple<StrId, const Callee*, AttrId, std::vector<std::int64_t>>, std::unique_ptr<Callee>> derived_;
   std::unordered_map<StrId, OpRef> ops_;
   std::unordered_map<const Template*, std::vector<GlobalUse>> globals_of_;
+  std::unordered_map<const Template*, bool> full_;
   std::vector<std::pair<const void*, std::string>> active_;  // what is being made, outermost first
   std::uint32_t depth_ = 0;
   std::vector<NamedAxis> axes_;

@@ -54,6 +54,12 @@ TemplateCallee::TemplateCallee(Program& p, const Source& source, const Template&
 
 bool TemplateCallee::is_library() const { return source_.space != Space::User; }
 
+bool TemplateCallee::is_full() { return p_.is_full(source_, f_); }
+
+bool TemplateCallee::writes_back() {
+  return is_full() && (std::ranges::any_of(f_.params, &Param::mut) || !globals().empty());
+}
+
 std::string TemplateCallee::text() const {
   const Tables& t = p_.tables();
   std::string s = (is_library() ? "" : "@") + std::string(t.strings[f_.name]);
@@ -101,9 +107,6 @@ Result<Unit> TemplateCallee::bind(std::span<const TypeId> args, Bindings& b) con
   for (std::size_t k = 0; k < a.keys.size(); ++k) b.attrs.names.emplace_back(str(a.keys[k]), a.items[k]);
   for (std::size_t k = 0; k < args.size(); ++k) {
     const Param& param = f_.params[k];
-    if (param.mut)
-      return Error{Code::Unsupported, "[" + text() + "] mut %" + std::string(t.strings[param.name]) +
-                                          ": mutation and views come with functionalize"};
     if (!param.typed) continue;
     const auto expected = match(t, source_.module, param.type, args[k], b);
     if (!expected) continue;
@@ -131,9 +134,10 @@ Result<FunctionId> TemplateCallee::make(std::span<const TypeId> args) {
   if (!attrs) return attrs.error();
   Builder b(p_.tables(), p_.options().builder, text());
   b.set_function_loc(f_.loc);
+  if (is_full()) b.set_full(true);
   std::vector<ValueId> params;
   for (std::size_t k = 0; k < args.size(); ++k) {
-    params.push_back(b.param(args[k]));
+    params.push_back(b.param(args[k], f_.params[k].mut));
     b.name(params[k], names_[k]);
   }
   return b.seal(b.emit_all(Op::call, params, *attrs));

@@ -27,4 +27,11 @@ struct CoreRow {
 std::span<const CoreRow> core_rows();
 const CoreRow* find_core(std::string_view name);
 
+// In full functions the results of these rows share the operand's storage: select, narrow, split …
+bool is_view(const CoreRow& row);
+
+// The functional form of a view op of kind View on x, for core functions. What is viewed is the value in row-major
+// order.
+ValueId viewed(Builder& b, Op op, ValueId x, AttrId attrs);
+
 }  // namespace tfvm

@@ -140,16 +140,14 @@ Values expand_as_strided_scatter(ExpandCtx& c) {
   const std::int64_t count = c.b.tables().types.elements(c.b.type(c.in[1]));
   if (count == 0) return {c.in[0]};
   std::int64_t last = get_int(c, Key::offset);
-  ValueId places = c.b.emit(Op::broadcast_to, {c.b.scalar_int(DType::I64, last)}, {{Key::shape, shape}});
   bool inside = last >= 0;
   for (std::size_t k = 0; k < shape.size(); ++k) {
     std::int64_t reach = 0;
     inside = inside && strides[k] >= 0 && !__builtin_mul_overflow(shape[k] - 1, strides[k], &reach) &&
              !__builtin_add_overflow(last, reach, &last);
-    const ValueId step = iota(c.b, DType::I64, shape, static_cast<std::int64_t>(k));
-    places = c.b.emit(Op::add, {places, c.b.emit(Op::mul, {step, c.b.scalar_int(DType::I64, strides[k])})});
   }
   if (!inside || last >= n) return expected(c, "as_strided_scatter", "places within the storage of the first operand");
+  const ValueId places = strided_places(c.b, shape, strides, get_int(c, Key::offset));
   const Shape row{count}, flat{n}, d = dims(c, 0);
   const ValueId out =
       c.b.emit(Op::scatter_along, {reshape(c.b, c.in[0], flat), reshape(c.b, places, row), reshape(c.b, c.in[1], row)},

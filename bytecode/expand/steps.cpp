@@ -50,7 +50,7 @@ std::int64_t times(ExpandCtx& c, std::string_view op, std::int64_t a, std::int64
 }
 
 ValueId reshape(Builder& b, ValueId x, Ints shape) {
-  return x == kNoValue ? x : b.emit(Op::reshape, {x}, {{Key::shape, shape}});
+  return x == kNoValue ? x : b.emit(b.body().full ? Op::view : Op::reshape, {x}, {{Key::shape, shape}});
 }
 
 ValueId broadcast(Builder& b, ValueId x, Ints shape) {

@@ -6,6 +6,10 @@
 
 #include "bytecode/expand/core.h"
 
+namespace tfvm {
+std::vector<ValueId> expand_diagonal(ExpandCtx&);
+}
+
 namespace tfvm::expand {
 
 using Shape = std::vector<std::int64_t>;
@@ -34,7 +38,7 @@ bool list_of(ExpandCtx& c, std::string_view op, Key key, std::size_t n, std::int
 // a·b; fails where it exceeds 2^62, and gives 0.
 std::int64_t times(ExpandCtx& c, std::string_view op, std::int64_t a, std::int64_t b);
 
-ValueId reshape(Builder& b, ValueId x, Ints shape);
+ValueId reshape(Builder& b, ValueId x, Ints shape);  // in full bodies, where only views are expanded: a view
 ValueId broadcast(Builder& b, ValueId x, Ints shape);
 ValueId transpose(Builder& b, ValueId x, Ints perm);
 // x[…, start:limit:stride, …] along one axis.
@@ -44,6 +48,8 @@ ValueId concat(Builder& b, std::span<const ValueId> xs, std::int64_t axis);
 ValueId reverse(Builder& b, ValueId x, Ints axes);
 ValueId iota(Builder& b, DType dtype, Ints shape, std::int64_t axis);
 ValueId cast(Builder& b, ValueId x, DType dtype);
+// offset + Σ index·stride for each index of `shape`.
+ValueId strided_places(Builder& b, Ints shape, Ints strides, std::int64_t offset);
 // The order that brings dim `from` to place `to`, others kept; for transpose.
 Shape moved(std::int64_t rank, Ints from, Ints to);
 Shape inverse(Ints perm);

@@ -131,10 +131,6 @@ ValueId index_put(const Write& w) {
 
 }  // namespace
 
-bool is_metadata_write(Op op) {
-  return op == Op::transpose_ || op == Op::squeeze_ || op == Op::unsqueeze_ || op == Op::as_strided_;
-}
-
 std::string write_name(const Tables& t, Op op, AttrId attrs) {
   return op == Op::write ? std::string(t.attrs.get_str(attrs, Key::op)) + "_" : std::string(name(op));
 }

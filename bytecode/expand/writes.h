@@ -13,9 +13,6 @@ namespace tfvm {
 // target.
 ValueId written_value(Builder& b, Op op, std::span<const ValueId> operands, AttrId attrs);
 
-// transpose_, squeeze_, unsqueeze_, as_strided_: they change how a tensor lies over its storage, and no element.
-bool is_metadata_write(Op op);
-
 // "add_" of a write {op="add"}, else the name of the row.
 std::string write_name(const Tables& t, Op op, AttrId attrs);
 

@@ -12,6 +12,20 @@ bool infer_written(InferCtx& c) {
   return true;
 }
 
+// `write {op="add"} x, y`: an elementwise op whose result has the type of its first operand.
+bool infer_write(InferCtx& c) {
+  const std::optional<Op> op = find_op(c.t.attrs.get_str(c.attrs, Key::op));
+  if (!op || !is_elementwise(*op)) return c.fail("expected an elementwise op");
+  std::vector<TypeId> out;
+  InferCtx inner{c.t, *op, c.in, c.t.attrs.empty(), out, {}};
+  if (!info(*op).attrs.empty() || !info(*op).infer(inner))
+    return c.fail("expected an op without attributes that fits its operands, got " + infer::types(c));
+  if (out[0] != c.in[0])
+    return c.fail("expected a result of the shape and dtype of the first operand, got " + c.t.types.text(out[0]) +
+                  " for " + infer::types(c));
+  return infer_written(c);
+}
+
 bool infer_squeeze(InferCtx& c) {
   const Dims dims = c.dims(0);
   Shape axes;
@@ -41,6 +55,21 @@ bool infer_as_strided(InferCtx& c) {
     return c.fail("expected one stride for each dim and an offset of at least 0, got shape=" + infer::text(shape) +
                   ", strides=" + infer::text(strides));
   return c.push(c.dtype(0), shape);
+}
+
+// numpy.diagonal: the diagonal's dim stands last.
+bool infer_diagonal(InferCtx& c) {
+  const std::int64_t rank = infer::ssize(c.dims(0));
+  if (rank < 2) return infer::expect(c, "at least two dims");
+  if (!normalise_axis(c, Key::axis1, rank) || !normalise_axis(c, Key::axis2, rank)) return false;
+  const Shape axes{c.get_int(Key::axis1), c.get_int(Key::axis2)};
+  if (axes[0] == axes[1]) return infer::expect(c, "distinct axes");
+  const std::int64_t n = c.dims(0)[at(axes[0])], m = c.dims(0)[at(axes[1])], offset = c.get_int(Key::offset);
+  const std::int64_t rows = offset < 0 ? n + std::max(offset, -n) : n,
+                     columns = offset > 0 ? m - std::min(offset, m) : m;
+  Shape out = infer::without(c.dims(0), axes);
+  out.push_back(std::min(rows, columns));
+  return c.push(c.dtype(0), out);
 }
 
 // As torch: the last dim takes up the change of width.

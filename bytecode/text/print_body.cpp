@@ -211,6 +211,9 @@ class BodyPrinter {
       case Op::tape_scan:
         out_ += std::string(name(in.op)) + ' ' + callee(in.attrs, Key::body) + " (" + args + ')';
         return attributes(in, {Key::body});
+      case Op::write:
+        out_ += std::string(t_.attrs.get_str(in.attrs, Key::op)) + "_ " + args;
+        return attributes(in, {Key::op});
       default:
         out_ += name(in.op);
         if (!args.empty()) out_ += ' ' + args;

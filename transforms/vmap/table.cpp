@@ -129,16 +129,22 @@ std::optional<DType> hint(TransformEnv& env, CalleeRef& callee, AttrId attrs, st
 Result<FunctionId> make(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args) {
   Result<VmapParams> p = parse_params(env, attrs, args.size());
   if (!p) return p.error();
-  std::int64_t size = 0;
-  Result<std::vector<TypeId>> lanes = lane_types(env, args, *p, size);
-  if (!lanes) return lanes.error();
-  const InScope scope(callee, p->axis_name, size);
-  Result<FunctionId> f = callee.instantiate(*lanes);
+  Result<FunctionId> f = vmap_callee(env, callee, attrs, args);
   if (!f) return f.error();
   return vmap(env, *f, args, *p);
 }
 
 }  // namespace
+
+Result<FunctionId> vmap_callee(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args) {
+  const Result<VmapParams> p = parse_params(env, attrs, args.size());
+  if (!p) return p.error();
+  std::int64_t size = 0;
+  const Result<std::vector<TypeId>> lanes = lane_types(env, args, *p, size);
+  if (!lanes) return lanes.error();
+  const InScope scope(callee, p->axis_name, size);
+  return callee.instantiate(*lanes);
+}
 
 TransformRow vmap_row() {
   return {.name = "vmap",

@@ -7,4 +7,7 @@ namespace tfvm {
 
 TransformRow vmap_row();
 
+// The callee for one lane, with the name of the axis in scope.
+Result<FunctionId> vmap_callee(TransformEnv& env, CalleeRef& callee, AttrId attrs, std::span<const TypeId> args);
+
 }  // namespace tfvm

@@ -205,21 +205,4 @@ TEST(Calls, NamesThatAreUnknownHaveANearMiss) {
             "1: @g is not defined; did you mean @f?");
 }
 
-TEST(Calls, WritesComeLater) {
-  constexpr std::string_view kText = R"(
-    func @a(%x: f32[2]) {
-      %y = add_ %x, 1
-      ret %y
-    }
-    func @b(mut %x: f32[2]) { ret %x }
-    func @c(%x: f32[4]) {
-      %y = unfold %x {axis=0, size=2}
-      ret %y
-    })";
-  EXPECT_EQ(instance(kText, "a", "f32[2]"), "3: [add_] writes: mutation and views come with functionalize");
-  EXPECT_EQ(instance(kText, "b", "f32[2]"), "0: [@b] mut %x: mutation and views come with functionalize");
-  EXPECT_EQ(instance(kText, "c", "f32[4]"),
-            "8: [unfold] is a view of storage: mutation and views come with functionalize");
-}
-
 }  // namespace tfvm::test
