@@ -42,6 +42,7 @@ bool is_sound(const Nest& first, const Nest& second, const FuseOptions& o) {
   if (first.has_reduction() && second.has_reduction() && first.reduced != second.reduced) return false;
   if (first.nodes.size() + second.nodes.size() > o.max_nodes) return false;
   if (first.accesses.size() + second.accesses.size() > o.max_accesses) return false;
+  if (first.stores.size() + second.stores.size() > o.max_stores) return false;
   if (first.reductions.size() + second.reductions.size() > kMaxReductions) return false;
   const bool forwards = all_loads(second, [&](const Access& a) {
     if (reduces_into(first, a.base)) return false;

@@ -14,6 +14,7 @@ struct FuseOptions {
   bool enabled = true;
   std::uint32_t max_nodes = 96;  // of one nest
   std::uint32_t max_accesses = 32;
+  std::uint32_t max_stores = 96;  // equal nodes are one, but each may be stored in many places
 };
 
 // `first`, then `second`, as one nest; nullopt where that is not sound or too large. Sound: equal extents; where both

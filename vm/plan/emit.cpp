@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "jit/region/build.h"
+#include "jit/region/code.h"
 #include "vm/plan/items.h"
 
 namespace tfvm {
@@ -97,6 +98,8 @@ PlanRef Emitter::target(FunctionId f) {
   plan_.depth = std::max(plan_.depth, p->depth + 1);
   return p;
 }
+
+static_assert(FuseOptions{}.max_accesses + FuseOptions{}.max_stores + kMaxReductions <= NestStep::kMaxBases);
 
 Status Emitter::emit_nest(Nest nest) {
   std::vector<std::uint32_t> bases;
