@@ -110,8 +110,8 @@ class Merger {
                       controls_ = size(a_.controls), stmts_ = size(a_.stmts);
 };
 
-template <class T>
-std::uint32_t push(std::vector<T>& items, T item) {
+template <class Items, class T>
+std::uint32_t push(Items& items, T item) {
   items.push_back(std::move(item));
   return static_cast<std::uint32_t>(items.size() - 1);
 }

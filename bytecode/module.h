@@ -2,6 +2,7 @@
 // A module as written: templates, derived functions, globals, externs, tests. Types are patterns, attributes may hold
 // computed integers. Text and binary hold exactly this; bytecode/elaborate makes typed instances of it.
 
+#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,7 +86,7 @@ struct Module {
   StrId file = kNone<StrId>;
   std::vector<Item> items;  // all, in the order of the text
   std::vector<Import> imports;
-  std::vector<Template> funcs;
+  std::deque<Template> funcs;  // stays where it is when items are added
   std::vector<Derived> derived;
   std::vector<Global> globals;
   std::vector<Extern> externs;
@@ -129,7 +130,12 @@ Status add_item(Module& m, Item item, const StringTable& strings);
 // Puts the items of `from`, but its imports, behind those of `into`; fails as add_item does.
 Status merge(Module& into, const Module& from, const StringTable& strings);
 
-// Every @name of a callee or an operand is an item of the module; the error has a near miss. Run when imports are in.
-Status check_names(const Module& m, const StringTable& strings);
+// Puts the items of `from`, which has no imports, behind those of a program in use: `into` is unchanged where a name is
+// taken or unknown in both.
+Status extend(Module& into, const Module& from, const StringTable& strings);
+
+// Every @name of a callee or an operand is an item of the module, or of `also`; the error has a near miss. Run when
+// imports are in.
+Status check_names(const Module& m, const StringTable& strings, const Module* also = nullptr);
 
 }  // namespace tfvm

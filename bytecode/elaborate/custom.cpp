@@ -41,22 +41,33 @@ Status types(Tables& t, const Module& m, const Extern& e, AttrId attrs, std::spa
 
 }  // namespace
 
+static Result<ExternInfo> info_of(const Tables& t, const Module& m, const Extern& e) {
+  ExternInfo info;
+  for (const Param& p : e.params) info.params.push_back({p.name, p.mut, false});
+  if (const Node* lists = lists_of(t.strings, m, e))
+    for (const Node& item : Module::at(m.nodes, lists->items)) {
+      const auto param = std::ranges::find(info.params, item.str, &ExternParam::name);
+      if (item.kind != NodeKind::Str || param == info.params.end())
+        return Error(Code::Name, quoted(t, e.op) + "lists=[\"…\"] names parameters", e.loc);
+      param->list = true;
+    }
+  return info;
+}
+
+Status check_externs(const Tables& t, const Module& m) {
+  for (const Extern& e : m.externs)
+    if (const Result<ExternInfo> info = info_of(t, m, e); !info) return info.error();
+  return ok();
+}
+
 Status declare_externs(Tables& t, const Module& m) {
-  for (const Extern& e : m.externs) {
-    ExternInfo info;
-    for (const Param& p : e.params) info.params.push_back({p.name, p.mut, false});
-    if (const Node* lists = lists_of(t.strings, m, e))
-      for (const Node& item : Module::at(m.nodes, lists->items)) {
-        const auto param = std::ranges::find(info.params, item.str, &ExternParam::name);
-        if (item.kind != NodeKind::Str || param == info.params.end())
-          return Error(Code::Name, quoted(t, e.op) + "lists=[\"…\"] names parameters", e.loc);
-        param->list = true;
-      }
-    const auto at = static_cast<std::size_t>(&e - m.externs.data());
-    info.infer = [&m, at](Tables& tables, AttrId attrs, std::span<const TypeId> in, std::vector<TypeId>& out) {
+  for (std::size_t at = 0; at < m.externs.size(); ++at) {
+    Result<ExternInfo> info = info_of(t, m, m.externs[at]);
+    if (!info) return std::move(info).error();
+    info->infer = [&m, at](Tables& tables, AttrId attrs, std::span<const TypeId> in, std::vector<TypeId>& out) {
       return types(tables, m, m.externs[at], attrs, in, out);
     };
-    t.externs[e.op] = std::move(info);
+    t.externs[m.externs[at].op] = *std::move(info);
   }
   return ok();
 }

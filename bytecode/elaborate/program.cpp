@@ -74,20 +74,30 @@ Result<Module> merge_imports(Tables& t, Module main, const ModuleLoader& load) {
 
 Status Program::load(Module module, Space space) {
   Source& source = sources_[static_cast<std::size_t>(space)];
-  source.module = std::move(module);
-  const Module& m = source.module;
-  if (Status s = check_names(m, t_.strings); !s) return s;
-  if (Status s = declare_externs(t_, m); !s || space != Space::User) return s;
-  for (const Global& g : m.globals) {
-    const auto type = concrete_type(t_, m, g.type);
-    if (!type)
-      return Error{
-          Code::Type,
-          "@" + std::string(t_.strings[g.name]) + " must have a dtype and sizes, not " + pattern_text(t_, m, g.type),
-          g.loc};
-    global_types_.push_back(*type);
+  if (space != Space::User) {
+    source.module = std::move(module);
+    if (Status s = check_names(source.module, t_.strings); !s) return s;
+    return declare_externs(t_, source.module);
   }
-  return ok();
+  std::vector<TypeId> types;
+  for (const Global& g : module.globals) {
+    const auto type = concrete_type(t_, module, g.type);
+    if (!type)
+      return Error{Code::Type,
+                   "@" + std::string(t_.strings[g.name]) + " must have a dtype and sizes, not " +
+                       pattern_text(t_, module, g.type),
+                   g.loc};
+    types.push_back(*type);
+  }
+  if (Status s = check_externs(t_, module); !s) return s;
+  if (source.module.items.empty()) {
+    if (Status s = check_names(module, t_.strings); !s) return s;
+    source.module = std::move(module);
+  } else if (Status s = extend(source.module, module, t_.strings); !s) {
+    return s;
+  }
+  global_types_.insert(global_types_.end(), types.begin(), types.end());
+  return declare_externs(t_, source.module);
 }
 
 GlobalUse Program::global(const Source& source, std::uint32_t at) const {

@@ -67,7 +67,8 @@ class Program final : public DerivativeRules {
   Program(Tables& t, ProgramOptions options) : t_(t), options_(options) {}
   Program(const Program&) = delete;
 
-  // Each at most once, before any use. A user's module has its imports merged in.
+  // The libraries once, before any use. A user's modules have their imports merged in; the items of each join those
+  // that are there, so names are unique, and a load that fails adds nothing.
   Status load(Module module, Space space = Space::User);
   const Module& module() const { return sources_[0].module; }
 
