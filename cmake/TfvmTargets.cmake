@@ -4,7 +4,13 @@
 # A static library; one without sources (headers only) is an interface library.
 function(tfvm_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  foreach(dep IN LISTS ARG_DEPS)
+    if(NOT dep MATCHES "^tfvm_")
+      set_property(GLOBAL APPEND PROPERTY TFVM_EXTERNALS ${dep})
+    endif()
+  endforeach()
   if(ARG_SOURCES)
+    set_property(GLOBAL APPEND PROPERTY TFVM_LIBRARIES ${name})
     add_library(${name} STATIC ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC tfvm_options ${ARG_DEPS})
   else()
