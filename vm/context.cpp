@@ -3,22 +3,12 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <immintrin.h>
+
+#include "vm/float_mode.h"
 
 namespace tfvm {
 
 namespace {
-
-// Round to nearest, denormals kept, nothing traps; the host's mode comes back, status flags included.
-class FloatMode {
- public:
-  FloatMode() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-  ~FloatMode() { _mm_setcsr(saved_); }
-  FloatMode(const FloatMode&) = delete;
-
- private:
-  unsigned saved_;
-};
 
 Status check(std::span<const Tensor> tensors, std::span<const ValueType> types, std::string_view what) {
   if (tensors.size() != types.size())
@@ -63,31 +53,65 @@ bool is_plain(const Tensor& t) { return t.is_row_major() && is_aligned(t); }
 
 }  // namespace
 
-Status Context::reserve(std::int64_t bytes) {
-  if (slab_ && slab_->bytes() >= bytes) return ok();
-  slab_ = {};
-  slab_ = StorageRef::allocate(budget_, bytes);
-  if (slab_) return ok();
-  return Error(Code::Memory, fmt::format("{} bytes of working memory can't be allocated ({} of {} in use)", bytes,
+bool Context::use_arena(void* memory, std::int64_t bytes) {
+  if (paused_) return false;
+  const auto at = reinterpret_cast<std::uintptr_t>(memory);
+  const std::int64_t skip = align_up(static_cast<std::int64_t>(at)) - static_cast<std::int64_t>(at);
+  slab_ = StorageRef::borrow(static_cast<std::byte*>(memory) + skip, std::max<std::int64_t>(bytes - skip, 0));
+  is_arena_ = bool(slab_);
+  return is_arena_;
+}
+
+std::byte** Context::open(const Plan& plan) {
+  failed_at_ = {};
+  if (!slab_ || slab_->bytes() < plan.frame_bytes) [[unlikely]] {
+    refused_ = plan.frame_bytes;
+    if (is_arena_) return nullptr;
+    slab_ = {};
+    slab_ = StorageRef::allocate(budget_, plan.frame_bytes);
+    if (!slab_) return nullptr;
+  }
+  refused_ = 0;
+  return reinterpret_cast<std::byte**>(slab_->data()) + kFirstParam;
+}
+
+RunEnd Context::run_open(const Plan& plan) {
+  const FloatMode mode;
+  return ended(plan, executor_.start(plan, slab_->data()));
+}
+
+RunEnd Context::resume(const Plan& plan) {
+  const FloatMode mode;
+  return ended(plan, executor_.resume(plan, slab_->data()));
+}
+
+RunEnd Context::ended(const Plan& plan, RunEnd end) {
+  paused_ = end == RunEnd::Paused;
+  if (end == RunEnd::Failed) failed_at_ = executor_.origin();
+  if (plan.gives_tapes && end == RunEnd::Done) escaped_ = std::make_shared<Tapes>(executor_.take_tapes());
+  return end;
+}
+
+void Context::abandon() {
+  executor_.abandon();
+  paused_ = false;
+}
+
+Error Context::error() const {
+  if (refused_ == 0) return executor_.error();
+  if (is_arena_)
+    return Error(Code::Memory,
+                 fmt::format("{} bytes of working memory are needed, the arena has {}", refused_, slab_->bytes()));
+  return Error(Code::Memory, fmt::format("{} bytes of working memory can't be allocated ({} of {} in use)", refused_,
                                          budget_ ? budget_->used() : 0, budget_ ? budget_->limit() : 0));
 }
 
 Status Context::run(const Plan& plan, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs) {
-  if (Status s = reserve(plan.frame_bytes); !s) return s;
-  auto** roots = reinterpret_cast<std::byte**>(slab_->data());
-  std::copy(inputs.begin(), inputs.end(), roots + kFirstParam);
-  std::copy(outputs.begin(), outputs.end(), roots + plan.first_result());
-  Executor executor(limits, sink, budget_);
-  const FloatMode mode;
-  failed_at_ = {};
-  const bool good = executor.run(plan, slab_->data());
-  steps_left_ = executor.steps_left();
-  if (good) {
-    if (plan.gives_tapes) escaped_ = std::make_shared<Tapes>(executor.take_tapes());
-    return ok();
-  }
-  failed_at_ = executor.origin();
-  return executor.error();
+  std::byte** roots = open(plan);
+  if (!roots) return error();
+  std::copy(outputs.begin(), outputs.end(), std::copy(inputs.begin(), inputs.end(), roots));
+  if (run_open(plan) == RunEnd::Done) return ok();
+  return error();
 }
 
 Status Context::call(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {

@@ -15,7 +15,10 @@ class Context {
 
   RunLimits limits;
   PrintSink sink;
+  Jobs jobs;
   const BudgetRef& budget() const { return budget_; }
+  // The caller's memory to work in, in place of the budget's; it outlives the Context. False where it is in use.
+  bool use_arena(void* memory, std::int64_t bytes);
 
   // Runs a plan on inputs of its parameters' dtypes and dims (Code::Type else), with any strides; results are fresh.
   // Index, Assert, Limit, Cancelled from the program, Memory where a result or the frame can't be allocated. An error
@@ -29,16 +32,29 @@ class Context {
   // The bare call: one pointer per parameter and result, row-major, aligned for the dtype, results apart from all else.
   Status run(const Plan& plan, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
 
+  // The same in two steps, for who calls often. `open` gives the table that the pointers are written to, parameters
+  // first, then results; null where there is no memory (error()). `run_open` then runs the plan; Failed: error().
+  std::byte** open(const Plan& plan);
+  RunEnd run_open(const Plan& plan);
+  // With limits.pause, `run_open` may end in Paused; then `resume` goes on, and nothing else may run here until it has
+  // ended or was abandoned. Pointers stay in use meanwhile.
+  RunEnd resume(const Plan& plan);
+  void abandon();
+  bool paused() const { return paused_; }
+  Error error() const;
+
   StepOrigin failed_at() const { return failed_at_; }
-  std::int64_t steps_left() const { return steps_left_; }  // of limits.steps, behind the last run
+  std::int64_t steps_left() const { return executor_.steps_left(); }  // of limits.steps, behind the last run
   std::int64_t slab_bytes() const { return slab_ ? slab_->bytes() : 0; }
 
  private:
-  Status reserve(std::int64_t bytes);
+  RunEnd ended(const Plan& plan, RunEnd end);
   BudgetRef budget_;
+  Executor executor_{limits, sink, jobs, budget_};
   StorageRef slab_;
+  bool is_arena_ = false, paused_ = false;
+  std::int64_t refused_ = 0;  // bytes of a frame that there was no memory for
   StepOrigin failed_at_;
-  std::int64_t steps_left_ = 0;
   std::shared_ptr<Tapes> escaped_;  // that results of the last call point to, until they have an owner
   std::vector<std::byte*> in_, out_;
 };

@@ -6,31 +6,76 @@
 //     both the same memory (may_share).
 //  4. The memory of constants and kept carries may be read-only.
 //  5. A failed step leaves results unspecified; nothing behind it runs.
+//  6. A level that may be left in a pause keeps nothing in local variables but what it pushes, and what follows from
+//     the plan and the frame.
 #include "vm/executor.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "bytecode/consts.h"
+#include "vm/float_mode.h"
 #include "vm/run_steps.h"
 
 namespace tfvm {
 
+namespace {
+
+// How much may be done between two looks at the clock: a step of a plan, or a trip, costs 1, a node over a block 8
+// (kBlockCredit). A look costs some 25 ns; 256 take 3 us where they are cheapest, half a millisecond where dearest.
+constexpr std::int64_t kCredit = 256, kUnlimited = std::int64_t{1} << 62;
+constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest
+
+}  // namespace
+
+RunEnd Executor::start(const Plan& plan, std::byte* frame) {
+  plan_ = nullptr;
+  steps_left_ = limits_.steps;
+  if (limits_.pause) saved_.reserve(8 * std::size_t{plan.depth});
+  return go_on(plan, frame);
+}
+
+RunEnd Executor::resume(const Plan& plan, std::byte* frame) {
+  paused_ = false;
+  return go_on(plan, frame);
+}
+
+RunEnd Executor::go_on(const Plan& plan, std::byte* frame) {
+  watched_ = limits_.cancel || limits_.deadline || limits_.pause;
+  watch_.credit = watched_ ? kCredit : kUnlimited;
+  pause_due_ = false;
+  if (run(plan, frame)) return RunEnd::Done;
+  if (paused_) return RunEnd::Paused;
+  tapes_.release(0);
+  return RunEnd::Failed;
+}
+
+void Executor::abandon() {
+  saved_.clear();
+  paused_ = false;
+  tapes_.release(0);
+}
+
 bool Executor::run(const Plan& plan, std::byte* frame) {
-  const std::size_t mark = tapes_.mark();
   std::byte** roots = roots_of(frame);
-  roots[kFrameRoot] = frame;
-  roots[kPoolRoot] = plan.pool ? plan.pool->data() : nullptr;
+  std::uint32_t i = 0;
+  std::size_t mark = tapes_.mark();
+  if (rewinding()) [[unlikely]] {
+    i = static_cast<std::uint32_t>(restore());
+    mark = static_cast<std::size_t>(restore());
+  } else {
+    roots[kFrameRoot] = frame;
+    roots[kPoolRoot] = plan.pool ? plan.pool->data() : nullptr;
+  }
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
-  for (std::uint32_t i = 0; i < n; ++i) {
-    if (step(plan, i, roots)) [[likely]]
+  for (; i < n; ++i) {
+    if ((--watch_.credit > 0 || look(true)) && step(plan, i, roots)) [[likely]]
       continue;
-    if (!plan_) {
+    if (!paused_ && !plan_) {
       plan_ = &plan;
       step_ = i;
     }
-    return false;
+    return leave({static_cast<std::int64_t>(mark), i});
   }
   for (const ResultCopy& c : plan.result_copies)
     copy_bytes(roots[plan.first_result() + c.result], roots[kFirstParam + c.param], c.bytes);
@@ -57,8 +102,7 @@ bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
       return reduce(plan.reduces[s.index], roots);
     case StepKind::Assert:
       if (*at(roots, plan.asserts[s.index].predicate) != std::byte{0}) return true;
-      code_ = Code::Assert;
-      return false;
+      return fail(Code::Assert);
     case StepKind::Print: {
       const PrintStep& p = plan.prints[s.index];
       if (sink_.print)
@@ -72,8 +116,67 @@ bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
 bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   std::byte* bases[NestStep::kMaxBases];
   set_roots(bases, roots, plan, s.bases);
-  run_nest(*s.code, bases, at(roots, s.scratch));
+  if (jobs_.run) {
+    const std::int64_t parts = std::min(max_parts(*s.code, kPartWork), static_cast<std::int64_t>(jobs_.width));
+    if (parts > 1) return nest_in_parts(s, bases, static_cast<std::size_t>(parts));
+  }
+  if (!watched_) {
+    run_nest(*s.code, bases, at(roots, s.scratch));
+    return true;
+  }
+  watch_.self = this;
+  watch_.look = [](NestWatch& w) { return static_cast<Watch&>(w).self->look(w.can_resume); };
+  watch_.windows_done = rewinding() ? restore() : 0;
+  if (!run_nest(*s.code, bases, at(roots, s.scratch), &watch_)) return leave({watch_.windows_done});
+  if (pause_due_) watch_.credit = 0;
   return true;
+}
+
+namespace {
+
+struct Parts {
+  const NestCode& code;
+  std::byte* const* bases;
+  std::byte* scratch;
+  std::size_t stride, count;
+  const RunLimits& limits;
+  std::atomic<bool> stopped = false;
+};
+
+struct PartWatch : NestWatch {
+  Parts* parts;
+};
+
+bool look_at_part(NestWatch& w) {
+  const RunLimits& limits = static_cast<PartWatch&>(w).parts->limits;
+  w.credit = kCredit;
+  if (limits.cancel && limits.cancel->load(std::memory_order_relaxed)) return false;
+  return !limits.deadline || std::chrono::steady_clock::now() < *limits.deadline;
+}
+
+void run_part(void* arg, std::size_t k) {
+  Parts& p = *static_cast<Parts*>(arg);
+  const FloatMode mode;
+  PartWatch watch{{&look_at_part, kCredit}, &p};
+  const NestPart part{static_cast<std::int64_t>(k), static_cast<std::int64_t>(p.count)};
+  if (!run_nest(p.code, p.bases, p.scratch + k * p.stride, &watch, part))
+    p.stopped.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool Executor::nest_in_parts(const NestStep& s, std::byte* const* bases, std::size_t parts) {
+  const std::size_t stride = scratch_bytes(*s.code);
+  const auto bytes = static_cast<std::int64_t>(stride * parts);
+  if (!parts_scratch_ || parts_scratch_->bytes() < bytes) {
+    parts_scratch_ = {};
+    parts_scratch_ = StorageRef::allocate(budget_, bytes);
+    if (!parts_scratch_) return fail(Code::Memory);
+  }
+  Parts job{*s.code, bases, parts_scratch_->data(), stride, parts, limits_};
+  jobs_.run(jobs_.user, &run_part, &job, parts);
+  watch_.credit = 0;
+  return !job.stopped.load(std::memory_order_relaxed) || look(false);
 }
 
 bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) {
@@ -84,168 +187,32 @@ bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) 
     views[k] = s.views[k];
     views[k].data = at(roots, places[k]);
   }
+  watch_.credit -= s.work * kBlockCredit;
   IndexFailure failure;
   s.kernel({views, views + s.inputs, scratch, &failure});
   if (!failure.failed) return true;
-  code_ = Code::Index;
   index_ = failure;
-  return false;
-}
-
-bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
-  if (!poll()) return false;
-  std::size_t which = 0;
-  if (s.targets.size() > 1) {
-    const std::int64_t i = load_int(s.selector_dtype, at(roots, s.selector));
-    const auto last = static_cast<std::int64_t>(s.targets.size()) - 1;
-    if (s.selector_dtype == DType::Bool) {
-      which = i ? 0 : 1;
-    } else if (s.selector_dtype == DType::U64 && i < 0) {
-      which = static_cast<std::size_t>(last);
-    } else {
-      which = static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, last));
-    }
-  }
-  const Plan& target = *s.targets[which];
-  std::byte* frame = at(roots, s.frame);
-  set_roots(roots_of(frame) + kFirstParam, roots, plan, s.args);
-  set_roots(roots_of(frame) + target.first_result(), roots, plan, s.results);
-  return run(target, frame);
-}
-
-bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
-  const Plan& body = *s.body;
-  std::byte* frame = at(roots, s.frame);
-  std::byte** params = roots_of(frame) + kFirstParam;
-  std::byte** results = roots_of(frame) + body.first_result();
-  set_roots(params, roots, plan, s.consts);
-  params += s.consts.count;
-  const std::size_t carries = s.carries.size();
-  for (std::size_t k = 0; k < carries; ++k) start(s.carries[k], roots, params[k], results[k]);
-  for (std::int64_t trip = 0; trip < s.length; ++trip) {
-    const std::int64_t i = s.reverse ? s.length - 1 - trip : trip;
-    // The last trip writes to the result.
-    const bool to_result = (s.length - 1 - trip) % 2 == 0;
-    for (std::size_t k = 0; k < carries; ++k)
-      if (s.carries[k].kind == LoopCarry::Kind::Alternate)
-        results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
-    for (std::size_t k = 0; k < s.inputs.size(); ++k)
-      params[carries + k] = at(roots, s.inputs[k].place) + i * s.inputs[k].stride;
-    for (std::size_t k = 0; k < s.outputs.size(); ++k)
-      results[carries + k] = at(roots, s.outputs[k].place) + i * s.outputs[k].stride;
-    if (!poll() || !run(body, frame)) return false;
-    for (std::size_t k = 0; k < carries; ++k) params[k] = results[k];
-  }
-  for (std::size_t k = 0; k < carries; ++k) copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);
-  return true;
-}
-
-bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
-  const Plan &cond = *s.cond, &body = *s.body;
-  std::byte* cond_frame = at(roots, s.cond_frame);
-  std::byte* body_frame = at(roots, s.body_frame);
-  std::byte** params = roots_of(body_frame) + kFirstParam;
-  std::byte** results = roots_of(body_frame) + body.first_result();
-  std::byte** seen = roots_of(cond_frame) + kFirstParam;
-  const std::byte* again = roots_of(cond_frame)[cond.first_result()] = at(roots, s.predicate);
-  set_roots(params, roots, plan, s.body_consts);
-  set_roots(seen, roots, plan, s.cond_consts);
-  params += s.body_consts.count;
-  seen += s.cond_consts.count;
-  const std::size_t carries = s.carries.size();
-  for (std::size_t k = 0; k < carries; ++k) start(s.carries[k], roots, params[k], results[k]);
-  for (const TapeRow& t : s.tapes) set_tape(at(roots, t.place), tapes_.make(t.bytes));
-  for (bool to_result = true;; to_result = !to_result) {
-    for (std::size_t k = 0; k < carries; ++k) seen[k] = params[k];
-    if (!poll() || !run(cond, cond_frame)) return false;
-    if (*again == std::byte{0}) break;
-    for (std::size_t k = 0; k < carries; ++k)
-      if (s.carries[k].kind == LoopCarry::Kind::Alternate)
-        results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
-    for (std::size_t k = 0; k < s.tapes.size(); ++k)
-      if (!(results[carries + k] = tape_at(at(roots, s.tapes[k].place))->append())) return out_of_memory();
-    if (!run(body, body_frame)) return false;
-    for (std::size_t k = 0; k < carries; ++k) params[k] = results[k];
-  }
-  for (std::size_t k = 0; k < carries; ++k) copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);
-  return true;
-}
-
-namespace {
-
-// The next index in row-major order; false behind the last. `offset(k)` of each operand follows by its strides.
-template <class Move>
-bool next(std::span<const std::int64_t> extents, std::int64_t* index, Move move) {
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    if (++index[d] < extents[d]) {
-      move(d, 1);
-      return true;
-    }
-    move(d, 1 - extents[d]);
-    index[d] = 0;
-  }
-  return false;
-}
-
-bool any_empty(std::span<const std::int64_t> extents) { return std::ranges::find(extents, 0) != extents.end(); }
-
-}  // namespace
-
-bool Executor::reduce(const ReduceStep& s, std::byte** roots) {
-  if (any_empty(s.kept)) return true;
-  std::byte* frame = at(roots, s.frame);
-  const std::size_t n = s.operands.size();
-  // temp: an index per dim, an offset per operand, two accumulators of 16 bytes per operand.
-  auto* kept = reinterpret_cast<std::int64_t*>(at(roots, s.temp));
-  std::int64_t* reduced = kept + s.kept.size();
-  std::int64_t* offset = reduced + s.reduced.size();
-  std::byte* accumulators = reinterpret_cast<std::byte*>(offset + n);
-  std::byte** params = roots_of(frame) + kFirstParam;
-  std::byte** results = roots_of(frame) + s.body->first_result();
-  std::fill(kept, offset + n, 0);
-  for (std::int64_t out = 0;; ++out) {
-    for (std::size_t k = 0; k < n; ++k) {
-      params[k] = at(roots, s.operands[k].init);
-      results[k] = accumulators + 32 * k;
-    }
-    bool more = !any_empty(s.reduced);
-    while (more) {
-      for (std::size_t k = 0; k < n; ++k) params[n + k] = at(roots, s.operands[k].x) + offset[k];
-      if (!poll() || !run(*s.body, frame)) return false;
-      for (std::size_t k = 0; k < n; ++k) {
-        params[k] = results[k];
-        std::byte* first = accumulators + 32 * k;
-        results[k] = results[k] == first ? first + 16 : first;
-      }
-      more = next(s.reduced, reduced, [&](std::size_t d, std::int64_t by) {
-        for (std::size_t k = 0; k < n; ++k) offset[k] += by * s.operands[k].reduced_strides[d];
-      });
-    }
-    for (std::size_t k = 0; k < n; ++k)
-      copy_bytes(at(roots, s.operands[k].result) + out * s.operands[k].size, params[k], s.operands[k].size);
-    const bool last = !next(s.kept, kept, [&](std::size_t d, std::int64_t by) {
-      for (std::size_t k = 0; k < n; ++k) offset[k] += by * s.operands[k].kept_strides[d];
-    });
-    if (last) return true;
-  }
+  return fail(Code::Index);
 }
 
 bool Executor::poll() {
-  if (--steps_left_ < 0) {
-    code_ = Code::Limit;
-  } else if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed)) {
-    code_ = Code::Cancelled;
-  } else if (limits_.deadline && std::chrono::steady_clock::now() >= *limits_.deadline) {
-    code_ = Code::Limit;
-  } else {
+  if (--steps_left_ < 0) return fail(Code::Limit);
+  if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed)) return fail(Code::Cancelled);
+  if (--watch_.credit > 0 || look(true)) [[likely]]
     return true;
-  }
+  if (paused_) ++steps_left_;  // the step is still to be made
   return false;
 }
 
-bool Executor::out_of_memory() {
-  code_ = Code::Memory;
-  return false;
+bool Executor::look(bool may_pause) {
+  watch_.credit = watched_ ? kCredit : kUnlimited;
+  if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed)) return fail(Code::Cancelled);
+  if (!limits_.deadline && !limits_.pause) return true;
+  const RunLimits::Time now = std::chrono::steady_clock::now();
+  if (limits_.deadline && now >= *limits_.deadline) return fail(Code::Limit);
+  pause_due_ = limits_.pause && now >= *limits_.pause;
+  paused_ = may_pause && pause_due_;
+  return !paused_;
 }
 
 Error Executor::error() const {
@@ -259,7 +226,7 @@ Error Executor::error() const {
       return Error(code_, fmt::format("[{}] index {} is out of range for an extent of {} (element {} of the indices)",
                                       name(plan_->kernels[s.index].op), index_.value, index_.bound, index_.position));
     case Code::Memory:
-      return Error(code_, "the memory of a loop's tape can't be allocated");
+      return Error(code_, "memory for a tape, or for jobs, can't be allocated");
     case Code::Cancelled:
       return Error(code_, "the call was cancelled");
     default:

@@ -1,25 +1,34 @@
 #pragma once
-// Runs the steps of a plan in a frame. No allocation but of tapes, no hashing, no lock; recursion only by the nesting
-// of control flow.
+// Runs the steps of a plan in a frame. No allocation but of tapes and, once, of room for jobs; no hashing, no lock;
+// recursion only by the nesting of control flow.
+//
+// A run may pause between steps and at the back edges of loops, and go on later with the same bits: all values are in
+// the frame, so on its way out each level pushes only where it stood (step, trip), and on its way in pops it again.
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bytecode/status.h"
+#include "vm/jobs.h"
 #include "vm/plan/plan.h"
 #include "vm/tape.h"
 #include "vm/tensor.h"
 
 namespace tfvm {
 
-// Of one call. A step is a trip of a loop or a call of a plan.
+// Of one call. A step is a trip of a loop or a call of a plan. Long steps look at the clock and the flag, too.
 struct RunLimits {
+  using Time = std::chrono::steady_clock::time_point;
   std::int64_t steps = std::numeric_limits<std::int64_t>::max();
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::optional<Time> deadline;
+  std::optional<Time> pause;  // when to stop and keep what is needed to go on
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -29,37 +38,71 @@ struct PrintSink {
   void* user = nullptr;
 };
 
+enum class RunEnd : std::uint8_t { Done, Failed, Paused };
+
 class Executor {
  public:
-  Executor(const RunLimits& limits, const PrintSink& sink, BudgetRef budget)
-      : limits_(limits), sink_(sink), steps_left_(limits.steps), tapes_(std::move(budget)) {}
+  Executor(const RunLimits& limits, const PrintSink& sink, const Jobs& jobs, const BudgetRef& budget)
+      : limits_(limits), sink_(sink), jobs_(jobs), budget_(budget), tapes_(budget) {}
+  Executor(const Executor&) = delete;
 
-  // `frame`: plan.frame_bytes, aligned to 64; its table of roots holds the pointers of parameters and results. False:
-  // the call failed, results are unspecified, and error() and origin() say why and where.
-  bool run(const Plan& plan, std::byte* frame);
+  // `frame`: plan.frame_bytes, aligned to 64; its table of roots holds the pointers of parameters and results. Failed:
+  // results are unspecified, and error() and origin() say why and where.
+  RunEnd start(const Plan& plan, std::byte* frame);
+  // After a pause, with the same plan and frame.
+  RunEnd resume(const Plan& plan, std::byte* frame);
+  void abandon();  // a paused run
 
   Error error() const;  // without a line
   StepOrigin origin() const { return plan_->origins[step_]; }
   std::int64_t steps_left() const { return steps_left_; }
   // What the results of the plan still point to.
-  Tapes take_tapes() { return std::move(tapes_); }
+  Tapes take_tapes() { return std::exchange(tapes_, Tapes(budget_)); }
 
  private:
+  RunEnd go_on(const Plan& plan, std::byte* frame);
+  bool run(const Plan& plan, std::byte* frame);
   bool step(const Plan& plan, std::uint32_t i, std::byte** roots);
   bool nest(const Plan& plan, const NestStep& s, std::byte** roots);
+  bool nest_in_parts(const NestStep& s, std::byte* const* bases, std::size_t parts);
   bool kernel(const Plan& plan, const KernelStep& s, std::byte** roots);
   bool call(const Plan& plan, const CallStep& s, std::byte** roots);
   bool loop(const Plan& plan, const WhileStep& s, std::byte** roots);
   bool loop(const ScanStep& s, const Plan& plan, std::byte** roots);
   bool loop(const TapeScanStep& s, const Plan& plan, std::byte** roots);
-  bool out_of_memory();
   bool reduce(const ReduceStep& s, std::byte** roots);
-  bool poll();
+
+  bool fail(Code code) {
+    code_ = code;
+    return false;
+  }
+  bool poll();  // at each trip and call
+  bool look(bool may_pause);
+
+  // Where a level stands, outermost last. Non-empty at the start of a level: it is to be taken up again.
+  bool rewinding() const { return !saved_.empty(); }
+  std::int64_t restore() {
+    const std::int64_t v = saved_.back();
+    saved_.pop_back();
+    return v;
+  }
+  bool leave(std::initializer_list<std::int64_t> state) {  // restored in the opposite order
+    if (paused_) saved_.insert(saved_.end(), state);
+    return false;
+  }
 
   const RunLimits& limits_;
   const PrintSink& sink_;
-  std::int64_t steps_left_;
+  const Jobs& jobs_;
+  const BudgetRef& budget_;
+  struct Watch : NestWatch {
+    Executor* self = nullptr;
+  } watch_;
+  std::int64_t steps_left_ = 0;
+  bool watched_ = false, paused_ = false, pause_due_ = false;
+  std::vector<std::int64_t> saved_;
   Tapes tapes_;
+  StorageRef parts_scratch_;
   // Of the failure: set by the innermost step.
   Code code_ = Code::Ok;
   const Plan* plan_ = nullptr;

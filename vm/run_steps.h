@@ -22,7 +22,7 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes)
 }
 
 // Pointers of a carry at the start of a loop. Alternate: the first trip reads the initial value where it stands.
-inline void start(const LoopCarry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
+inline void start_carry(const LoopCarry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
   param = at(roots, c.init);
   result = at(roots, c.result);
   if (c.kind == LoopCarry::Kind::InPlace) {

@@ -29,16 +29,29 @@ bool Budget::take(std::int64_t bytes) noexcept {
   return true;
 }
 
+void* Budget::allocate(std::int64_t bytes) noexcept {
+  if (!take(bytes)) return nullptr;
+  const auto size = static_cast<std::size_t>(bytes);
+  void* memory = allocator_.allocate ? allocator_.allocate(allocator_.user, size, kAlignment)
+                                     : std::aligned_alloc(kAlignment, size);
+  if (!memory) give(bytes);
+  return memory;
+}
+
+void Budget::release(void* memory, std::int64_t bytes) noexcept {
+  if (allocator_.allocate)
+    allocator_.release(allocator_.user, memory, static_cast<std::size_t>(bytes), kAlignment);
+  else
+    std::free(memory);
+  give(bytes);
+}
+
 StorageRef StorageRef::allocate(const BudgetRef& budget, std::int64_t bytes) noexcept {
   StorageRef ref;
   if (bytes < 0 || bytes > std::numeric_limits<std::int64_t>::max() - 4 * kHeader) return ref;
   const std::int64_t size = kHeader + align_up(std::max<std::int64_t>(bytes, 1));
-  if (budget && !budget->take(size)) return ref;
-  void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
-  if (!memory) {
-    if (budget) budget->give(size);
-    return ref;
-  }
+  void* memory = budget ? budget->allocate(size) : std::aligned_alloc(kAlignment, static_cast<std::size_t>(size));
+  if (!memory) return ref;
   ref.s_ = new (memory) Storage;
   ref.s_->data_ = static_cast<std::byte*>(memory) + kHeader;
   ref.s_->bytes_ = bytes;
@@ -65,8 +78,10 @@ void Storage::unref() noexcept {
   const BudgetRef budget = own ? std::move(budget_) : nullptr;
   const std::int64_t size = kHeader + align_up(std::max<std::int64_t>(bytes_, 1));
   this->~Storage();
-  std::free(this);
-  if (budget) budget->give(size);
+  if (budget)
+    budget->release(this, size);
+  else
+    std::free(this);
 }
 
 }  // namespace tfvm

@@ -15,10 +15,21 @@ inline constexpr std::int64_t kAlignment = 64;
 
 constexpr std::int64_t align_up(std::int64_t n, std::int64_t to = kAlignment) { return (n + to - 1) / to * to; }
 
+// The host's memory, in place of malloc's: `allocate` gives null where it refuses. From any thread.
+struct Allocator {
+  void* (*allocate)(void* user, std::size_t bytes, std::size_t alignment) = nullptr;
+  void (*release)(void* user, void* memory, std::size_t bytes, std::size_t alignment) = nullptr;
+  void* user = nullptr;
+};
+
 // Bytes in use and their limit. Thread safe; shared by all storages made under it, which may outlive the VM.
 class Budget {
  public:
-  explicit Budget(std::int64_t limit = std::numeric_limits<std::int64_t>::max()) : limit_(limit) {}
+  explicit Budget(std::int64_t limit = std::numeric_limits<std::int64_t>::max(), Allocator allocator = {})
+      : limit_(limit), allocator_(allocator) {}
+  // `bytes` aligned to kAlignment, counted; null where they would pass the limit or the allocator refuses.
+  void* allocate(std::int64_t bytes) noexcept;
+  void release(void* memory, std::int64_t bytes) noexcept;
   bool take(std::int64_t bytes) noexcept;  // false, and nothing taken, where it would pass the limit
   void give(std::int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::int64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
@@ -30,6 +41,7 @@ class Budget {
   std::atomic<std::int64_t> used_{0};
   std::atomic<std::int64_t> peak_{0};
   std::atomic<std::int64_t> limit_;
+  const Allocator allocator_;
 };
 using BudgetRef = std::shared_ptr<Budget>;
 

@@ -26,28 +26,37 @@ std::int64_t trips_of(const TapeScanStep& s, std::byte* const* roots) {
 
 bool Executor::loop(const TapeScanStep& s, const Plan& plan, std::byte** roots) {
   const std::int64_t n = trips_of(s, roots);
+  const bool again = rewinding();
+  std::int64_t trip = 0;
+  bool within = false;
+  if (again) {
+    within = restore();
+    trip = restore();
+  }
   const std::byte* zeros = nullptr;
   std::int64_t largest = 0;
   for (const TapeRow& r : s.inputs)
     if (records(roots, r) < n) largest = std::max(largest, r.bytes);
-  if (largest > 0 && !(zeros = tapes_.zeros(largest))) return out_of_memory();
-  for (const TapeRow& r : s.outputs) {
-    Tape* t = n > 0 ? tapes_.make(r.bytes) : nullptr;
-    if (t && !t->resize(n)) return out_of_memory();
-    set_tape(at(roots, r.place), t);
-  }
+  if (largest > 0 && !(zeros = tapes_.zeros(largest))) return fail(Code::Memory);
   const Plan& body = *s.body;
   std::byte* frame = at(roots, s.frame);
   std::byte** params = roots_of(frame) + kFirstParam;
   std::byte** results = roots_of(frame) + body.first_result();
-  set_roots(params, roots, plan, s.consts);
-  params += s.consts.count;
   const std::size_t carries = s.carries.size();
-  for (std::size_t k = 0; k < carries; ++k) start(s.carries[k], roots, params[k], results[k]);
-  for (std::int64_t trip = 0; trip < n; ++trip) {
+  if (!again) {
+    for (const TapeRow& r : s.outputs) {
+      Tape* t = n > 0 ? tapes_.make(r.bytes) : nullptr;
+      if (t && !t->resize(n)) return fail(Code::Memory);
+      set_tape(at(roots, r.place), t);
+    }
+    set_roots(params, roots, plan, s.consts);
+    for (std::size_t k = 0; k < carries; ++k) start_carry(s.carries[k], roots, params[s.consts.count + k], results[k]);
+  }
+  params += s.consts.count;
+  for (; trip < n; ++trip) {
     const std::int64_t i = s.reverse ? n - 1 - trip : trip;
     const bool to_result = (n - 1 - trip) % 2 == 0;
-    for (std::size_t k = 0; k < carries; ++k)
+    for (std::size_t k = 0; k < carries && !within; ++k)
       if (s.carries[k].kind == LoopCarry::Kind::Alternate)
         results[k] = at(roots, to_result ? s.carries[k].result : s.carries[k].temp);
     for (std::size_t k = 0; k < s.inputs.size(); ++k) {
@@ -56,7 +65,9 @@ bool Executor::loop(const TapeScanStep& s, const Plan& plan, std::byte** roots) 
     }
     for (std::size_t k = 0; k < s.outputs.size(); ++k)
       results[carries + k] = tape_at(at(roots, s.outputs[k].place))->at(i);
-    if (!poll() || !run(body, frame)) return false;
+    if (!within && !poll()) return leave({trip, 0});
+    if (!run(body, frame)) return leave({trip, 1});
+    within = false;
     for (std::size_t k = 0; k < carries; ++k) params[k] = results[k];
   }
   for (std::size_t k = 0; k < carries; ++k) copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);

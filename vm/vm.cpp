@@ -31,12 +31,14 @@ Result<Tensor> zeros(const Tables& t, TypeId type, const BudgetRef& budget) {
 }  // namespace
 
 VM::VM(const VmOptions& options)
-    : budget_(std::make_shared<Budget>(options.memory_limit)),
+    : budget_(std::make_shared<Budget>(options.memory_limit, options.allocator)),
       env_{tables_, BuilderOptions{&evaluator_, true}, &program_, {}, {}},
       table_(transform_table(env_)),
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
       plans_(options.plan),
-      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }) {}
+      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }) {
+  env_.log = options.log;
+}
 
 Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
   std::unique_ptr<VM> vm(new VM(options));
@@ -102,7 +104,9 @@ Status VM::load_locked(Module module, const FileLoader& files) {
   if (Status s = program_.load(*std::move(whole)); !s) return s;
   use_shapes_of_host();
   Context context(budget_);
-  for (std::uint32_t k = 0; k < program_.module().globals.size(); ++k) {
+  const auto first = static_cast<std::uint32_t>(globals_.size());
+  globals_.resize(program_.module().globals.size());
+  for (std::uint32_t k = first; k < globals_.size(); ++k) {
     Result<Initial> initial = program_.initial(k);
     if (!initial) return std::move(initial).error();
     Result<Tensor> value = initial_value(*initial, files, context);
@@ -111,7 +115,7 @@ Status VM::load_locked(Module module, const FileLoader& files) {
       if (e.loc.line == 0) e.loc = program_.module().globals[k].loc;
       return std::move(e).note(fmt::format("the first value of @{}", tables_.strings[initial->global.name]));
     }
-    globals_.push_back(*std::move(value));
+    globals_[k] = *std::move(value);
   }
   return ok();
 }
@@ -134,14 +138,16 @@ Result<Tensor> VM::initial_value(const Initial& initial, const FileLoader& files
     if (!f) return std::move(f).error();
     std::vector<Tensor> in;
     for (std::int64_t g : f->globals) {
-      const auto at = static_cast<std::size_t>(g);
-      if (at >= globals_.size())
-        return Error(Code::Name, fmt::format("@{} has no value yet: initialisers run in order of declaration",
-                                             tables_.strings[program_.module().globals[at].name]));
-      in.push_back(globals_[at]);
+      in.push_back(globals_[static_cast<std::size_t>(g)]);
+    }
+    if (f->eager) {
+      EagerRun eager(context, globals_);
+      auto results = eager.call(*f->eager, std::move(in));
+      if (!results) return located_locked(std::move(results).error(), eager.failed_at());
+      return results->front().clone(budget_);
     }
     auto out = context.call(*f->plan, in);
-    return out ? Result<Tensor>(out->front()) : located(std::move(out).error(), context.failed_at());
+    return out ? Result<Tensor>(out->front()) : located_locked(std::move(out).error(), context.failed_at());
   }
   return zeros(tables_, type, budget_);
 }
@@ -166,7 +172,34 @@ Result<Function> VM::prepare(const Step& step) {
   return prepare_locked(step);
 }
 
+Result<std::vector<TypeId>> VM::fixed_types(std::string_view callee) {
+  const std::lock_guard guard(lock_);
+  const Result<Callee*> found = find(callee);
+  if (!found) return found.error();
+  if (auto types = (*found)->fixed_types()) return *std::move(types);
+  return Error(Code::Type, fmt::format("the types of the parameters of {} are not all written in full: say for which "
+                                       "types it is meant",
+                                       (*found)->text()));
+}
+
+Result<std::vector<std::string>> VM::state_of(std::string_view callee) {
+  const std::lock_guard guard(lock_);
+  const Result<Callee*> found = find(callee);
+  if (!found) return found.error();
+  std::vector<std::string> names;
+  for (const GlobalUse& g : (*found)->globals()) names.emplace_back(tables_.strings[g.name]);
+  return names;
+}
+
+Error VM::no_value(StrId global) const {
+  return Error(Code::Name,
+               fmt::format("@{} has no value: initialisers run in order of declaration, and one that fails gives none",
+                           tables_.strings[global]));
+}
+
 Result<Function> VM::prepare_locked(const Step& step) {
+  for (const GlobalUse& g : step.globals)
+    if (!globals_[static_cast<std::size_t>(g.index)]) return no_value(g.name);
   Function f;
   if (eager_.runs_by_steps(tables_, step.function)) {
     Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
@@ -192,6 +225,27 @@ Result<Function> VM::prepare_locked(const Step& step) {
 }
 
 Error VM::located(Error e, StepOrigin at) {
+  const std::lock_guard guard(lock_);
+  return located_locked(std::move(e), at);
+}
+
+bool VM::is_tensor(TypeId type) {
+  const std::lock_guard guard(lock_);
+  return tables_.types[type].is_tensor();
+}
+
+std::vector<ValueType> VM::tensors_of(std::span<const TypeId> types) {
+  const std::lock_guard guard(lock_);
+  std::vector<ValueType> out;
+  for (TypeId type : types)
+    for (TypeId leaf : leaf_types(tables_, type)) {
+      const Type& t = tables_.types[leaf];
+      out.push_back({t.dtype, {t.dims.begin(), t.dims.end()}, tables_.types.bytes(leaf), t.kind == TypeKind::Tape});
+    }
+  return out;
+}
+
+Error VM::located_locked(Error e, StepOrigin at) {
   const bool of_the_program = e.code == Code::Index || e.code == Code::Assert || e.code == Code::Limit ||
                               e.code == Code::Cancelled || e.code == Code::Type;
   if (!of_the_program || e.loc.line != 0 || at.debug == kNone<DebugId>) return e;
@@ -207,19 +261,17 @@ Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::sp
     EagerRun eager(context, globals_);
     auto results = eager.call(*f.eager, std::move(in));
     if (results) return results;
-    const std::lock_guard guard(lock_);
     return located(std::move(results).error(), eager.failed_at());
   }
   auto out = context.call(*f.plan, in);
   if (out || out.error().code == Code::Type) return out;
-  const std::lock_guard guard(lock_);
   return located(std::move(out).error(), context.failed_at());
 }
 
 Status VM::keep_first_globals() {
-  if (!first_globals_.empty()) return ok();
-  for (const Tensor& g : globals_) {
-    Result<Tensor> copy = g.clone(budget_);
+  for (std::size_t k = first_globals_.size(); k < globals_.size(); ++k) {
+    if (!globals_[k]) return no_value(program_.module().globals[k].name);
+    Result<Tensor> copy = globals_[k].clone(budget_);
     if (!copy) return std::move(copy).error();
     first_globals_.push_back(*std::move(copy));
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A virtual machine: one loaded program with the stdlib and the transforms, and the plans made of it.
+// A virtual machine: one program with the stdlib and the transforms, and the plans made of it.
 //
 //   auto vm = VM::create({});                       auto f = vm->entry("main", {});
 //   vm->load_text(source, "first.tfa", files);      auto results = vm->call(context, *f, {});
@@ -26,7 +26,10 @@ namespace tfvm {
 
 struct VmOptions {
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
+  Allocator allocator;                                                   // of those; default: malloc's
   PlanOptions plan;
+  // What passes report, by category; called under the lock of the VM.
+  std::function<void(std::string_view category, const std::string& message)> log;
 };
 
 // A value outside of programs: a tensor, or a pack as its tensors.
@@ -57,7 +60,9 @@ class VM {
   // The kernel of an `extern op` of that name, for functions made from then on.
   void register_op(const std::string& name, CustomOp op);
 
-  // The user's program, once: parses, reads imports, resolves names, gives params and buffers their first values.
+  // Adds a text to the user's program: parses, reads imports, resolves names, gives params and buffers their first
+  // values. What fails adds nothing; only a param whose first value failed stays, and can't be used. Not while calls
+  // run.
   Status load_text(std::string_view source, std::string_view file, const FileLoader& files = {});
   Status load_binary(std::span<const std::byte> bytes, std::string_view file, const FileLoader& files = {});
   Status load(Module module, const FileLoader& files = {});
@@ -65,6 +70,10 @@ class VM {
   // A function by its name, or by a callee's text ("vmap(grad(@loss), in_dims=[none,0])"), for arguments of these
   // types.
   Result<Function> entry(std::string_view callee, std::span<const TypeId> args);
+  // The types of its parameters as they are written. Code::Type where they are not all written in full.
+  Result<std::vector<TypeId>> fixed_types(std::string_view callee);
+  // The params and buffers that functional_call of it has as leading inputs, in that order.
+  Result<std::vector<std::string>> state_of(std::string_view callee);
   Result<Function> prepare(const Step& step);
 
   // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
@@ -73,8 +82,13 @@ class VM {
 
   TypeId type_of(const Tensor& t);
   Value value(Tensor t) { return {type_of(t), {t}}; }
+  bool is_tensor(TypeId type);
+  // The tensors that values of these types consist of.
+  std::vector<ValueType> tensors_of(std::span<const TypeId> types);
+  // An error of a run with the line of the step that failed.
+  Error located(Error e, StepOrigin at);
   const BudgetRef& budget() const { return budget_; }
-  // Present values of params and buffers, in order of declaration.
+  // Present values of params and buffers, in order of declaration. Their storages stay where they are.
   std::span<const Tensor> globals() const { return globals_; }
   // Gives every param and buffer its first value again, in the storage that it has.
   void reset_globals();
@@ -95,8 +109,9 @@ class VM {
   Result<Function> prepare_locked(const Step& step);
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
   Status keep_first_globals();
+  Error no_value(StrId global) const;
   void use_shapes_of_host();
-  Error located(Error e, StepOrigin at);  // names the line of a failed step; under the lock
+  Error located_locked(Error e, StepOrigin at);
 
   std::mutex lock_;
   BudgetRef budget_;

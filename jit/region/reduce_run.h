@@ -42,7 +42,7 @@ struct RowState {
 };
 static_assert(sizeof(RowState) <= kReduceLanes * 8 + 4 * kMaxLevels * 8);
 
-void start_rows(RowState& s);
+void start_rows(RowState& s, std::int64_t first_result);
 void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, const std::byte* v, std::int64_t n);
 
 // Columns mode: the sums of `width` columns; vectors stand behind each other in the state's memory.

@@ -6,9 +6,10 @@
 
 namespace tfvm {
 
-void start_rows(RowState& s) {
+void start_rows(RowState& s, std::int64_t first_result) {
   s.blocks.occupied = s.groups.occupied = 0;
-  s.in_row = s.in_block = s.in_group = s.in_result = s.result = 0;
+  s.in_row = s.in_block = s.in_group = s.in_result = 0;
+  s.result = first_result;
 }
 
 namespace {
@@ -144,24 +145,33 @@ namespace {
 
 // All windows of the loops from the outside in, each followed by `after`.
 template <class After>
-void for_windows(WindowRun& run, After after) {
+bool for_windows(WindowRun& run, After after) {
   const NestCode& code = run.code();
-  run.for_loops(0, code.q, [&] {
-    const std::int64_t extent = code.extents[code.q];
+  return run.for_loops(0, code.q, [&] {
+    const std::int64_t extent = run.extent(code.q);
     for (std::int64_t i = 0; i < extent; i += code.chunk) {
       const std::int64_t steps = std::min(code.chunk, extent - i);
-      run.evaluate(steps);
-      after(steps * code.inside);
+      if (run.was_done()) [[unlikely]] {
+        run.skip();
+      } else {
+        if (!run.may_go_on()) return false;
+        run.evaluate(steps);
+        after(steps * code.inside);
+      }
       run.move(code.q, steps);
     }
     run.move(code.q, -extent);
+    return true;
   });
 }
 
-void run_rows(WindowRun& run) {
+bool run_rows(WindowRun& run) {
   const NestCode& code = run.code();
-  for (const ReductionCode& r : code.reductions) start_rows(*reinterpret_cast<RowState*>(run.scratch(r.state)));
-  for_windows(run, [&](std::int64_t n) {
+  std::int64_t first = run.begin();  // result; a part begins at a kept loop
+  for (std::uint32_t d = 1; d < code.kept; ++d) first *= code.extents[d];
+  for (const ReductionCode& r : code.reductions)
+    if (!run.was_done()) start_rows(*reinterpret_cast<RowState*>(run.scratch(r.state)), first);
+  return for_windows(run, [&](std::int64_t n) {
     for (const ReductionCode& r : code.reductions)
       take_values(run, r, *reinterpret_cast<RowState*>(run.scratch(r.state)),
                   static_cast<const std::byte*>(run.value(r.node)), n);
@@ -184,7 +194,7 @@ void write_columns(const WindowRun& run, const ReductionCode& r, const std::byte
 }
 
 // One set of columns: all rows of `width` columns, from the present place.
-void run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, std::span<ColumnSums> sums) {
+bool run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, std::span<ColumnSums> sums) {
   const NestCode& code = run.code();
   const std::uint32_t last_reduced = code.kept + code.reduced - 1;
   const auto take = [&](std::int64_t rows) {
@@ -194,39 +204,44 @@ void run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, st
     }
   };
   if (code.q == last_reduced) {  // several rows per window
-    run.for_loops(code.kept, last_reduced, [&] {
-      const std::int64_t extent = code.extents[last_reduced];
+    return run.for_loops(code.kept, last_reduced, [&] {
+      const std::int64_t extent = run.extent(last_reduced);
       for (std::int64_t i = 0; i < extent; i += code.chunk) {
+        if (!run.may_go_on()) return false;
         const std::int64_t steps = std::min(code.chunk, extent - i);
         run.evaluate(steps);
         take(steps);
         run.move(last_reduced, steps);
       }
       run.move(last_reduced, -extent);
+      return true;
     });
-  } else {  // a part of a row per window
-    run.move(code.q, first);
-    run.for_loops(code.kept, code.kept + code.reduced, [&] {
-      run.evaluate(width);
-      take(1);
-    });
-    run.move(code.q, -first);
   }
+  run.move(code.q, first);  // a part of a row per window
+  const bool done = run.for_loops(code.kept, code.kept + code.reduced, [&] {
+    if (!run.may_go_on()) return false;
+    run.evaluate(width);
+    take(1);
+    return true;
+  });
+  run.move(code.q, -first);
+  return done;
 }
 
-void run_columns(WindowRun& run) {
+bool run_columns(WindowRun& run) {
   const NestCode& code = run.code();
-  run.for_loops(0, code.kept, [&] {
+  return run.for_loops(0, code.kept, [&] {
     for (std::int64_t first = 0; first < code.row; first += code.column_chunk) {
       const std::int64_t width = std::min(code.column_chunk, code.row - first);
       alignas(ColumnSums) std::byte memory[kMaxReductions * sizeof(ColumnSums)];
       auto* sums = reinterpret_cast<ColumnSums*>(memory);
       for (std::size_t k = 0; k < code.reductions.size(); ++k)
         new (sums + k) ColumnSums(run, code.reductions[k], width);
-      run_column_chunk(run, first, width, {sums, code.reductions.size()});
+      if (!run_column_chunk(run, first, width, {sums, code.reductions.size()})) return false;
       for (std::size_t k = 0; k < code.reductions.size(); ++k)
         write_columns(run, code.reductions[k], sums[k].finish(), first, width);
     }
+    return true;
   });
 }
 
@@ -251,11 +266,24 @@ void run_nothing(WindowRun& run) {
 
 }  // namespace
 
-void run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch) {
-  WindowRun run(code, bases, scratch);
+std::int64_t max_parts(const NestCode& code, std::int64_t work) {
+  const bool can = code.mode == NestMode::Plain ||
+                   ((code.mode == NestMode::Rows || code.mode == NestMode::Columns) && code.kept > 0);
+  if (!can) return 1;
+  double all = static_cast<double>(code.window_work());
+  for (std::int64_t extent : code.extents) all *= static_cast<double>(extent);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(all / static_cast<double>(kBlock * work)), 1,
+                                  code.extents[0]);
+}
+
+namespace {
+
+bool run_windows(WindowRun& run) {
+  const NestCode& code = run.code();
   switch (code.mode) {
     case NestMode::Scalar:
-      return run.evaluate_scalar();
+      run.evaluate_scalar();
+      return true;
     case NestMode::Plain:
       return for_windows(run, [](std::int64_t) {});
     case NestMode::Rows:
@@ -263,8 +291,21 @@ void run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch)
     case NestMode::Columns:
       return run_columns(run);
     case NestMode::Nothing:
-      return run_nothing(run);
+      run_nothing(run);
+      return true;
   }
+  return true;
+}
+
+}  // namespace
+
+bool run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch, NestWatch* watch, NestPart part) {
+  WindowRun run(code, bases, scratch, watch, part);
+  // All that rows of values leave behind is in scratch; sums of columns have counts on the stack.
+  if (watch) watch->can_resume = code.mode == NestMode::Plain || code.mode == NestMode::Rows;
+  const bool through = run_windows(run);
+  if (watch) watch->windows_done = through ? 0 : run.windows_done();
+  return through;
 }
 
 }  // namespace tfvm

@@ -24,7 +24,25 @@ Result<NestCodePtr> prepare(const Nest& nest);
 // Bytes of scratch that a run needs, 64-byte aligned.
 std::size_t scratch_bytes(const NestCode& code);
 
-// Runs the nest: bases[k] is the memory of base k.
-void run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch);
+// Asked now and then, while a nest runs, whether it may go on: when the blocks evaluated since have used up `credit`
+// (kBlockCredit per node or store), which `look` fills up again.
+inline constexpr std::int64_t kBlockCredit = 8;
+struct NestWatch {
+  bool (*look)(NestWatch& self) = nullptr;
+  std::int64_t credit = 0;
+  bool can_resume = false;        // set by run_nest: ended here, the nest can go on later
+  std::int64_t windows_done = 0;  // of a nest that was ended; not 0: run_nest goes on behind them, in the same scratch
+};
+
+// The `index`th of `count` pieces of the outermost loop; pieces may run at the same time, each with scratch of its own.
+struct NestPart {
+  std::int64_t index = 0, count = 1;
+};
+// How many pieces a nest can be cut into (1: it can't), each worth `work` evaluations of nodes or stores of a block.
+std::int64_t max_parts(const NestCode& code, std::int64_t work);
+
+// Runs the nest: bases[k] is the memory of base k. False: the watch ended it, and what it writes is unspecified.
+bool run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch, NestWatch* watch = nullptr,
+              NestPart part = {});
 
 }  // namespace tfvm

@@ -37,13 +37,21 @@ constexpr RowCopy kScatter[] = {nullptr, scatter_row<1>, scatter_row<2>, nullptr
 
 }  // namespace
 
-WindowRun::WindowRun(const NestCode& code, std::byte* const* bases, std::byte* scratch)
+WindowRun::WindowRun(const NestCode& code, std::byte* const* bases, std::byte* scratch, NestWatch* watch, NestPart part)
     : code_(code),
       bases_(bases),
       scratch_(scratch),
       ptr_(reinterpret_cast<void**>(scratch)),
-      offset_(reinterpret_cast<std::int64_t*>(scratch + code.offsets)) {
+      offset_(reinterpret_cast<std::int64_t*>(scratch + code.offsets)),
+      watch_(watch),
+      weight_(kBlockCredit * code.window_work()) {
   for (std::size_t a = 0; a < code.accesses.size(); ++a) offset_[a] = code.accesses[a].offset;
+  if (!code.extents.empty()) end_ = code.extents[0];
+  if (part.count > 1) {
+    begin_ = end_ * part.index / part.count;
+    end_ = end_ * (part.index + 1) / part.count;
+    move(0, begin_);
+  }
   for (const auto& [node, at] : code.fixed_constants) ptr_[node] = const_cast<std::byte*>(code.constants.data() + at);
   if (code.once.empty() || code.mode == NestMode::Nothing) return;
   const std::int64_t steps = std::min(code.chunk, code.extents[code.q]);

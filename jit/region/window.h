@@ -9,7 +9,21 @@ namespace tfvm {
 
 class WindowRun {
  public:
-  WindowRun(const NestCode& code, std::byte* const* bases, std::byte* scratch);
+  WindowRun(const NestCode& code, std::byte* const* bases, std::byte* scratch, NestWatch* watch, NestPart part);
+
+  // To be asked before each window.
+  bool may_go_on() {
+    if (watch_ && (watch_->credit -= weight_) <= 0 && !watch_->look(*watch_)) return false;
+    ++done_;
+    return true;
+  }
+  // A nest that goes on: whether the next window was evaluated before.
+  bool was_done() const { return watch_ && done_ < watch_->windows_done; }
+  void skip() { ++done_; }
+  std::int64_t windows_done() const { return done_; }
+  // Of the loops that this part runs.
+  std::int64_t extent(std::uint32_t loop) const { return loop == 0 ? end_ - begin_ : code_.extents[loop]; }
+  std::int64_t begin() const { return begin_; }  // of loop 0
 
   // Evaluates all nodes at `steps` steps of loop q from the present place, and does the stores.
   void evaluate(std::int64_t steps);
@@ -21,9 +35,10 @@ class WindowRun {
   void move(std::uint32_t loop, std::int64_t by) {
     for (std::size_t a = 0; a < code_.accesses.size(); ++a) offset_[a] += by * code_.accesses[a].strides[loop];
   }
-  // Runs `body` at every combination of the loops [first, last); the place comes back to where it was.
+  // Runs `body` at every combination of the loops [first, last), until it gives false; the place comes back to where it
+  // was.
   template <class Body>
-  void for_loops(std::uint32_t first, std::uint32_t last, Body body);
+  bool for_loops(std::uint32_t first, std::uint32_t last, Body body);
   // Memory of an access, `elements` from its start.
   std::byte* memory(const AccessCode& a, std::int64_t elements) const { return bases_[a.base] + elements * a.size; }
   std::int64_t place(std::uint32_t access) const { return offset_[access]; }
@@ -44,22 +59,24 @@ class WindowRun {
   std::byte* scratch_;
   void** ptr_;
   std::int64_t* offset_;
+  NestWatch* watch_;
+  std::int64_t weight_, begin_ = 0, end_ = 1, done_ = 0;
 };
 
 template <class Body>
-void WindowRun::for_loops(std::uint32_t first, std::uint32_t last, Body body) {
+bool WindowRun::for_loops(std::uint32_t first, std::uint32_t last, Body body) {
   auto* index = reinterpret_cast<std::int64_t*>(scratch_ + code_.index);
   for (std::uint32_t d = first; d < last; ++d) index[d] = 0;
   for (;;) {
-    body();
+    if (!body()) return false;
     std::uint32_t d = last;
     for (; d > first; --d) {
       move(d - 1, 1);
-      if (++index[d - 1] < code_.extents[d - 1]) break;
-      move(d - 1, -code_.extents[d - 1]);
+      if (++index[d - 1] < extent(d - 1)) break;
+      move(d - 1, -extent(d - 1));
       index[d - 1] = 0;
     }
-    if (d == first) return;
+    if (d == first) return true;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "tools/tfasm/values.h"
 #include "transforms/simplify/licm.h"
 #include "transforms/simplify/size.h"
+#include "vm/type_text.h"
 
 namespace tfvm::tool {
 

@@ -19,9 +19,6 @@ Result<Callee*> find_function(VM& vm, const std::string& text);
 // For arguments of these types, ready to be called.
 Result<Function> prepare(VM& vm, Callee& f, std::span<const TypeId> types);
 
-// "f32[3], i64" as types. Code::Syntax with the text that is none.
-Result<std::vector<TypeId>> parse_types(TypeTable& types, std::string_view text);
-
 // What `--arg` gives: a literal, with or without its type, or the name of a file; an .npz gives all its arrays, in
 // order. A literal without a type takes the dtype that `f` has for it, after the files and typed literals are known.
 Result<std::vector<Value>> read_arguments(VM& vm, Callee& f, const std::vector<std::string>& texts);

@@ -156,6 +156,9 @@ void Emitter::emit_kernel(const ItemSource& s, Op op) {
   for (const Access& a : all) {
     const auto rank = static_cast<std::int32_t>(a.strides.size());
     k.views.push_back({nullptr, a.dtype, rank, at, at + rank});
+    std::int64_t elements = 1;
+    for (std::int64_t extent : std::span(at, static_cast<std::size_t>(rank))) elements *= extent;
+    k.work += elements / kBlock;
     at += 2 * rank;
   }
   k.places = places(all);

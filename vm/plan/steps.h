@@ -51,6 +51,7 @@ struct KernelStep {
   std::vector<std::int64_t> shape;  // dims and strides of the views
   Addresses places;                 // of the views
   Address scratch;                  // of the kernel, then room for the views
+  std::int64_t work = 1;            // about how many blocks of elements it touches
 };
 
 // A call that was not inlined, or a conditional: one of `targets` is called with args.

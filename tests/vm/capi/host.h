@@ -1,0 +1,100 @@
+#pragma once
+// A host program of the C API, for its tests.
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tfvm.h>
+
+namespace tfvm::testing {
+
+struct Host {
+  tfvm_error e = TFVM_ERROR;
+  tfvm_vm* vm = nullptr;
+  tfvm_context* context = nullptr;
+  std::vector<tfvm_function*> functions;
+
+  explicit Host(std::string_view program = {}, const tfvm_vm_options* options = nullptr,
+                const tfvm_context_options* context_options = nullptr) {
+    EXPECT_EQ(tfvm_vm_create(options, &vm, &e), TFVM_OK) << e.message;
+    if (!program.empty()) load(program);
+    EXPECT_EQ(tfvm_context_create(vm, context_options, &context, &e), TFVM_OK) << e.message;
+  }
+  Host(const Host&) = delete;
+  ~Host() {
+    tfvm_abandon(context);
+    for (tfvm_function* f : functions) tfvm_function_release(f);
+    tfvm_context_release(context);
+    tfvm_vm_release(vm);
+  }
+
+  void load(std::string_view text, const char* name = "a.tfa") {
+    EXPECT_EQ(tfvm_load_text(vm, text.data(), text.size(), name, nullptr, &e), TFVM_OK) << e.message;
+  }
+  tfvm_function* prepare(const char* callee, const char* types = nullptr) {
+    tfvm_function* f = nullptr;
+    EXPECT_EQ(tfvm_prepare(vm, callee, types, &f, &e), TFVM_OK) << e.message;
+    functions.push_back(f);
+    return f;
+  }
+  tfvm_status call(const tfvm_function* f, const std::vector<const void*>& in, const std::vector<void*>& out) {
+    return tfvm_call(context, f, in.data(), in.size(), out.data(), out.size(), &e);
+  }
+  // "index a.tfa:3 message"
+  std::string error() const {
+    return std::string(tfvm_status_name(e.code)) +
+           (e.line ? " " + std::string(e.file) + ":" + std::to_string(e.line) : "") + " " + e.message;
+  }
+};
+
+template <class T>
+tfvm_view view(T* data, const std::vector<std::int64_t>& dims, tfvm_dtype dtype,
+               const std::vector<std::int64_t>* strides = nullptr) {
+  return {sizeof(tfvm_view),
+          const_cast<std::remove_const_t<T>*>(data),
+          dims.data(),
+          strides ? strides->data() : nullptr,
+          static_cast<std::int32_t>(dims.size()),
+          dtype};
+}
+
+inline constexpr std::string_view kMany = R"(
+func @square(%x: f32[n]) {
+  %y = mul %x, %x
+  ret %y
+}
+func @loss(%w: f32[3], %x: f32[3], %y: f32) -> f32 {
+  %p = dot %w, %x
+  %d = sub %p, %y
+  %l = mul %d, %d
+  ret %l
+}
+func @pick(%x: f32[3], %i: i64) -> f32 {
+  %y = take %x, %i
+  ret %y
+}
+func @positive(%x: f32) -> f32 {
+  %p = gt %x, 0
+  assert %p {message="x > 0"}
+  ret %x
+}
+func @forever(%x: i64) -> i64 {
+  %y = while (%v = %x) {
+    %p = ge %v, 0
+    yield %p
+  } do {
+    %n = xor %v, 1
+    yield %n
+  }
+  ret %y
+}
+func @none() -> f32[2] {
+  %x = clone [1, 2] : f32[2]
+  ret %x
+}
+)";
+
+}  // namespace tfvm::testing

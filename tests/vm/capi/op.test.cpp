@@ -1,0 +1,127 @@
+// Ops of the host.
+#include <cstring>
+
+#include "tests/vm/capi/host.h"
+
+namespace tfvm::testing {
+namespace {
+
+constexpr std::string_view kProgram = R"(
+extern op "game.height"(%p: f32[n,2]) -> f32[n]
+extern op "game.slope"(%p: f32[n,2]) -> f32[n,2]
+extern op "game.twice"(%p: f32[..])
+func @height(%p: f32[n,2]) {derivative=@height_d} {
+  %h = game.height %p
+  ret %h
+}
+func @height_d(%p: f32[n,2], %h: f32[n], %t: f32[n,2]) {
+  %s = game.slope %p
+  %m = mul %s, %t
+  %d = reduce_sum %m {axes=[1]}
+  ret %d
+}
+func @total(%p: f32[n,2]) -> f32 {
+  %h = call @height(%p)
+  %s = mul %h, %h
+  %r = reduce_sum %s
+  ret %r
+}
+func @both(%p: f32[3]) {
+  %a, %b = game.twice %p
+  ret %a, %b
+}
+)";
+
+// height = x² + 3y
+int height(void* calls, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t, char* message,
+           std::size_t capacity) {
+  ++*static_cast<int*>(calls);
+  const tfvm_view& p = in[0].tensors[0];
+  const auto* x = static_cast<const float*>(p.data);
+  auto* h = static_cast<float*>(out[0].data);
+  for (std::int64_t k = 0; k < p.dims[0]; ++k) {
+    h[k] = x[2 * k] * x[2 * k] + 3 * x[2 * k + 1];
+    if (h[k] < -100) return std::strncpy(message, "too deep", capacity), 1;
+  }
+  return 0;
+}
+
+int slope(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t, char*, std::size_t) {
+  const auto* x = static_cast<const float*>(in[0].tensors[0].data);
+  auto* s = static_cast<float*>(out[0].data);
+  for (std::int64_t k = 0; k < in[0].tensors[0].dims[0]; ++k) {
+    s[2 * k] = 2 * x[2 * k];
+    s[2 * k + 1] = 3;
+  }
+  return 0;
+}
+
+int twice(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t count, char*, std::size_t) {
+  for (std::size_t k = 0; k < count; ++k) std::memcpy(out[k].data, in[0].tensors[0].data, 12);
+  return 0;
+}
+
+struct CApiOp : ::testing::Test {
+  Host h{kProgram};
+  int calls = 0;
+  void add(const char* name, decltype(tfvm_op::kernel) kernel, decltype(tfvm_op::shape) shape = nullptr) {
+    const tfvm_op op{sizeof op, &calls, kernel, shape, 0};
+    ASSERT_EQ(tfvm_register_op(h.vm, name, &op, &h.e), TFVM_OK) << h.e.message;
+  }
+};
+
+TEST_F(CApiOp, WithItsOwnDerivative) {
+  add("game.height", height);
+  add("game.slope", slope);
+  tfvm_function* g = h.prepare("grad(@total)", "f32[2,2]");
+  const float p[] = {1, 2, 3, 4};
+  float out[4] = {};
+  ASSERT_EQ(h.call(g, {p}, {out}), TFVM_OK) << h.e.message;
+  EXPECT_EQ(std::vector<float>(out, out + 4), (std::vector<float>{28, 42, 252, 126}));
+  const void* inputs[] = {p};
+  void* outputs[] = {out};
+  EXPECT_EQ(tfvm_run_for(h.context, g, inputs, 1, outputs, 1, 10, &h.e), TFVM_UNSUPPORTED);
+  EXPECT_GE(calls, 1);
+  const std::vector<std::int64_t> dims{2, 2}, columns{1, 2};
+  const float t[] = {1, 3, 2, 4};
+  const tfvm_view in = view(t, dims, TFVM_F32, &columns);
+  float row[4] = {};
+  const tfvm_view to = view(row, dims, TFVM_F32);
+  ASSERT_EQ(tfvm_call_views(h.context, g, &in, 1, &to, 1, &h.e), TFVM_OK) << h.e.message;
+  EXPECT_EQ(std::vector<float>(row, row + 4), std::vector<float>(out, out + 4));
+}
+
+TEST_F(CApiOp, FailuresBecomeThoseOfTheCall) {
+  add("game.height", height);
+  tfvm_function* f = h.prepare("@total", "f32[1,2]");
+  const float p[] = {0, -50};
+  float out = 0;
+  EXPECT_EQ(h.call(f, {p}, {&out}), TFVM_ASSERT);
+  EXPECT_EQ(h.error().substr(0, 42), "assert a.tfa:6 [game.height] too deep\nnote");
+}
+
+TEST_F(CApiOp, ShapesOfTheHost) {
+  add("game.twice", twice, [](void*, const tfvm_op_argument* in, std::size_t, tfvm_op_type* out, std::size_t) {
+    if (in[0].tensors[0].rank != 1) return -1;
+    for (int k = 0; k < 2; ++k) out[k] = {in[0].tensors[0].dtype, 1, {in[0].tensors[0].dims[0]}};
+    return 2;
+  });
+  const float p[] = {1, 2, 3};
+  float a[3] = {}, b[3] = {};
+  ASSERT_EQ(h.call(h.prepare("@both"), {p}, {a, b}), TFVM_OK) << h.e.message;
+  EXPECT_EQ(b[2], 3);
+}
+
+TEST_F(CApiOp, Misuse) {
+  tfvm_op op{sizeof op, nullptr, nullptr, nullptr, 0};
+  EXPECT_EQ(tfvm_register_op(h.vm, "a", &op, &h.e), TFVM_MISUSE);
+  op.kernel = height;
+  op.size = 8;
+  EXPECT_EQ(tfvm_register_op(h.vm, "a", &op, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_register_op(nullptr, "a", &op, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_register_op(h.vm, nullptr, &op, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_register_op(h.vm, "a", nullptr, &h.e), TFVM_MISUSE);
+}
+
+}  // namespace
+}  // namespace tfvm::testing

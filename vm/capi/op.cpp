@@ -1,0 +1,95 @@
+// Custom ops: the host's C functions as kernels of the VM.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "vm/capi/handles.h"
+#include "vm/custom_op.h"
+
+namespace {
+
+using namespace tfvm;
+using capi::guarded;
+using capi::misuse;
+
+constexpr std::size_t kMaxResults = 16;
+
+// Arguments as C sees them. The views point into the tensors.
+struct Arguments {
+  std::vector<tfvm_view> views;
+  std::vector<tfvm_op_argument> list;
+};
+
+tfvm_view view_of(const Tensor& t) {
+  tfvm_view v = TFVM_VIEW;
+  capi::fill_view(v, t.dtype(), t.layout().dims, &t.layout().strides, t.data());
+  return v;
+}
+
+template <class Args, class View>
+Arguments arguments(const Args& args, View view) {
+  Arguments out;
+  for (const auto& arg : args)
+    for (const auto& x : arg) out.views.push_back(view(x));
+  std::size_t at = 0;
+  for (const auto& arg : args) {
+    out.list.push_back({out.views.data() + at, arg.size()});
+    at += arg.size();
+  }
+  return out;
+}
+
+Status run(const tfvm_op& op, std::string_view name, std::span<const CustomArg> args, std::span<const Tensor> results) {
+  std::vector<std::span<const Tensor>> tensors;
+  for (const CustomArg& a : args) tensors.emplace_back(a.tensors);
+  const Arguments in = arguments(tensors, view_of);
+  std::vector<tfvm_view> out;
+  for (const Tensor& t : results) out.push_back(view_of(t));
+  char message[256] = "";
+  if (op.kernel(op.user, in.list.data(), in.list.size(), out.data(), out.size(), message, sizeof message) == 0)
+    return ok();
+  message[sizeof message - 1] = 0;
+  return Error(Code::Assert, fmt::format("[{}] {}", name, *message ? message : "the kernel failed"));
+}
+
+Result<std::vector<TensorType>> shape(const tfvm_op& op, std::string_view name, std::span<const CustomArgType> args) {
+  const Arguments in = arguments(args, [](const TensorType& t) {
+    tfvm_view v = TFVM_VIEW;
+    capi::fill_view(v, t.dtype, t.dims, nullptr, nullptr);
+    return v;
+  });
+  tfvm_op_type types[kMaxResults] = {};
+  const int count = op.shape(op.user, in.list.data(), in.list.size(), types, kMaxResults);
+  if (count < 0 || count > static_cast<int>(kMaxResults))
+    return Error(Code::Type, fmt::format("[{}] the host's op refuses these arguments", name));
+  std::vector<TensorType> out;
+  for (const tfvm_op_type& t : std::span(types, static_cast<std::size_t>(count))) {
+    const bool known = tfvm_dtype_bytes(t.dtype) > 0 && t.rank >= 0 && t.rank <= TFVM_MAX_RANK;
+    if (!known || std::any_of(t.dims, t.dims + t.rank, [](std::int64_t n) { return n < 0; }))
+      return Error(Code::Type, fmt::format("[{}] the host's op gives a type that is none", name));
+    out.push_back({static_cast<DType>(t.dtype), {t.dims, t.dims + t.rank}});
+  }
+  return out;
+}
+
+}  // namespace
+
+extern "C" tfvm_status tfvm_register_op(tfvm_vm* vm, const char* name, const tfvm_op* op, tfvm_error* error) noexcept {
+  if (!vm || !name || !op) return misuse(error, "a VM, a name and an op are needed");
+  return guarded(error, [&]() -> tfvm_status {
+    const auto given = capi::read_struct(op);
+    if (!given || !given->kernel) return misuse(error, "the op's size or its kernel is not set");
+    CustomOp made;
+    made.strided = given->strided != 0;
+    made.kernel = [o = *given, n = std::string(name)](std::span<const CustomArg> args,
+                                                      std::span<const Tensor> results) {
+      return run(o, n, args, results);
+    };
+    if (given->shape)
+      made.shape = [o = *given, n = std::string(name)](std::span<const CustomArgType> args) {
+        return shape(o, n, args);
+      };
+    vm->vm->register_op(name, std::move(made));
+    return TFVM_OK;
+  });
+}

@@ -1,0 +1,53 @@
+#pragma once
+/* A virtual machine: a program, what has been made of it, and its memory. */
+
+#include <tfvm/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tfvm_vm tfvm_vm;
+
+typedef struct tfvm_vm_options {
+  size_t size;
+  int64_t memory_limit;            /* bytes of tensors and of working memory together; 0: no limit */
+  const tfvm_allocator* allocator; /* for those; NULL: the C library's */
+  /* What passes have to say, by category ("batch-rule"): ops that have no rule of their own, and so on. Called from the
+     thread that loads or prepares; it must not use the VM. NULL: silence. */
+  void (*log)(void* user, const char* category, const char* message);
+  void* log_user;
+} tfvm_vm_options;
+#define TFVM_VM_OPTIONS \
+  { sizeof(tfvm_vm_options), 0, NULL, NULL, NULL }
+
+/* `options` may be NULL. TFVM_MEMORY; TFVM_UNSUPPORTED on a CPU without AVX2 and FMA. */
+tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_error* error) TFVM_NOEXCEPT;
+void tfvm_vm_release(tfvm_vm* vm) TFVM_NOEXCEPT; /* NULL is fine */
+
+/* Where a program's `import "…"` and `file "…"` come from. `read` passes the bytes of `path` to give(sink, …) once and
+   gives 0, or anything else where it can't. Paths are those of the program, relative to the `name` of its text. */
+typedef struct tfvm_loader {
+  size_t size;
+  void* user;
+  int (*read)(void* user, const char* path, void* sink, void (*give)(void* sink, const void* bytes, size_t size));
+} tfvm_loader;
+
+/* Adds the items of a text to the program: functions, params and buffers, whose first values are computed. `name` is
+   for messages (NULL: "text"). Not while functions of the VM are called. No file is read unless there is a loader. Bodies are checked when they are prepared.
+   TFVM_SYNTAX, TFVM_NAME (unknown, or taken), TFVM_IO, and whatever an initial value fails with. A text that fails adds
+   nothing, except that params and buffers whose first value failed are there and can't be used. */
+tfvm_status tfvm_load_text(tfvm_vm* vm, const char* text, size_t size, const char* name, const tfvm_loader* loader,
+                           tfvm_error* error) TFVM_NOEXCEPT;
+/* The same for a .tfbc; any bytes are safe to load. */
+tfvm_status tfvm_load_binary(tfvm_vm* vm, const void* bytes, size_t size, const char* name, const tfvm_loader* loader,
+                             tfvm_error* error) TFVM_NOEXCEPT;
+
+/* Bytes in use, the most that ever were, and the limit. */
+int64_t tfvm_memory_used(const tfvm_vm* vm) TFVM_NOEXCEPT;
+int64_t tfvm_memory_peak(const tfvm_vm* vm) TFVM_NOEXCEPT;
+void tfvm_set_memory_limit(tfvm_vm* vm, int64_t bytes) TFVM_NOEXCEPT; /* 0: none; what is in use stays */
+
+#ifdef __cplusplus
+}
+#endif
