@@ -1,4 +1,4 @@
-// Ops of the host.
+// Ops of the host, and functions that write.
 #include <cstring>
 
 #include "tests/vm/capi/host.h"
@@ -10,6 +10,7 @@ constexpr std::string_view kProgram = R"(
 extern op "game.height"(%p: f32[n,2]) -> f32[n]
 extern op "game.slope"(%p: f32[n,2]) -> f32[n,2]
 extern op "game.twice"(%p: f32[..])
+extern op "game.push"(mut %log: f32[n], %x: f32)
 func @height(%p: f32[n,2]) {derivative=@height_d} {
   %h = game.height %p
   ret %h
@@ -29,6 +30,10 @@ func @total(%p: f32[n,2]) -> f32 {
 func @both(%p: f32[3]) {
   %a, %b = game.twice %p
   ret %a, %b
+}
+func @push(mut %log: f32[n], %x: f32) {
+  game.push %log, %x
+  ret %log
 }
 )";
 
@@ -58,6 +63,13 @@ int slope(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, 
 
 int twice(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t count, char*, std::size_t) {
   for (std::size_t k = 0; k < count; ++k) std::memcpy(out[k].data, in[0].tensors[0].data, 12);
+  return 0;
+}
+
+int push(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view*, std::size_t, char*, std::size_t) {
+  auto* log = static_cast<float*>(in[0].tensors[0].data);
+  for (std::int64_t k = in[0].tensors[0].dims[0] - 1; k > 0; --k) log[k] = log[k - 1];
+  log[0] = *static_cast<const float*>(in[1].tensors[0].data);
   return 0;
 }
 
@@ -97,7 +109,7 @@ TEST_F(CApiOp, FailuresBecomeThoseOfTheCall) {
   const float p[] = {0, -50};
   float out = 0;
   EXPECT_EQ(h.call(f, {p}, {&out}), TFVM_ASSERT);
-  EXPECT_EQ(h.error().substr(0, 42), "assert a.tfa:6 [game.height] too deep\nnote");
+  EXPECT_EQ(h.error().substr(0, 42), "assert a.tfa:7 [game.height] too deep\nnote");
 }
 
 TEST_F(CApiOp, ShapesOfTheHost) {
@@ -110,6 +122,19 @@ TEST_F(CApiOp, ShapesOfTheHost) {
   float a[3] = {}, b[3] = {};
   ASSERT_EQ(h.call(h.prepare("@both"), {p}, {a, b}), TFVM_OK) << h.e.message;
   EXPECT_EQ(b[2], 3);
+}
+
+TEST_F(CApiOp, InputsThatAreWritten) {
+  add("game.push", push);
+  tfvm_function* f = h.prepare("@push", "f32[3], f32");
+  float log[] = {1, 2, 3}, out[3] = {};
+  const float x = 9;
+  ASSERT_EQ(h.call(f, {log, &x}, {out}), TFVM_OK) << h.e.message;
+  EXPECT_EQ(std::vector<float>(log, log + 3), (std::vector<float>{9, 1, 2}));
+  EXPECT_EQ(std::vector<float>(out, out + 3), (std::vector<float>{9, 1, 2}));
+  const void* in[] = {log, &x};
+  void* to[] = {out};
+  EXPECT_EQ(tfvm_run_for(h.context, f, in, 2, to, 1, 10, &h.e), TFVM_UNSUPPORTED);
 }
 
 TEST_F(CApiOp, Misuse) {
