@@ -110,24 +110,26 @@ Result<FunctionId> grad_transform(TransformEnv& env, FunctionId f, const DerivPa
 }
 
 Result<FunctionId> hvp_transform(TransformEnv& env, FunctionId f, const DerivParams& p) {
-  const Result<FunctionId> g = grad_transform(env, f, {p.argnums, false}, true);
+  const Result<FunctionId> g = grad_transform(env, f, {p.argnums, p.has_aux}, true);
   if (!g) return g.error();
   const Body& body = env.tables.bodies[g->body];
   const Result<Mask> active = active_inputs(env.tables, body.param_types(), p.argnums, "hvp");
   if (!active) return active.error();
-  Mask out(body.results.size(), 1);
-  out[0] = 0;
+  const std::size_t values = body.results.size() - p.argnums.size();  // and aux; gradients follow
+  Mask out(values, 0);
+  out.resize(body.results.size(), 1);
   const Result<Jvp> j = jvp(env, *g, *active, out);
   if (!j) return j.error();
   // The vectors come in the order of argnums, tangents in that of the inputs.
   const std::uint32_t n = body.num_params;
-  std::vector<std::uint32_t> params, results{0};
+  std::vector<std::uint32_t> params, results;
   for (std::uint32_t k = 0; k < n; ++k) params.push_back(k);
+  for (std::uint32_t k = 0; k < values; ++k) results.push_back(k);
   for (std::int64_t a : p.argnums) {
     const auto k = static_cast<std::size_t>(a < 0 ? a + n : a);
     params.push_back(n + static_cast<std::uint32_t>(count(slice(*active, 0, k))));
   }
-  const auto first = static_cast<std::uint32_t>(body.results.size() + j->out[0]);
+  const auto first = static_cast<std::uint32_t>(body.results.size() + count(slice(j->out, 0, values)));
   for (std::uint32_t k = 0; k < p.argnums.size(); ++k) results.push_back(first + k);
   if (params.size() != n + count(*active)) return Error{Code::Type, "[hvp] argnums names an input twice"};
   return rearrange(env, j->f, params, results);

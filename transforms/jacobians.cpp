@@ -1,4 +1,5 @@
 // Jacobians: the linear map batched over a basis. The primal part does not depend on the basis, so it runs once.
+#include "transforms/basis.h"
 #include "transforms/compositions.h"
 #include "transforms/jvp/jvp.h"
 #include "transforms/reverse.h"
@@ -14,73 +15,73 @@ std::size_t place(std::int64_t argnum, std::size_t n) {
   return static_cast<std::size_t>(argnum < 0 ? argnum + static_cast<std::int64_t>(n) : argnum);
 }
 
-List joined(Dims a, Dims b) {
-  List out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
-}
-
-// The unit vectors of a type: [n, dims…], n its number of elements.
-ValueId basis(Builder& b, TypeId type) {
-  const TypeTable& types = b.tables().types;
-  const std::int64_t n = types.elements(type);
-  const std::int64_t square[] = {n, n};
-  const auto numbers = [&](std::int64_t axis) {
-    return b.emit(Op::iota, {}, {{Key::shape, Ints(square)}, {Key::axis, axis}});
-  };
-  const ValueId same = b.emit(Op::eq, {numbers(0), numbers(1)});
-  const ValueId eye = b.emit(Op::cast, {same}, {{Key::dtype, types.dtype(type)}});
-  return b.emit(Op::reshape, {eye}, {{Key::shape, Ints(joined({&n, 1}, types.dims(type)))}});
-}
-
-// [in elements, out dims…] -> out dims + in dims
-ValueId in_last(Builder& b, ValueId v, Dims in) {
-  if (b.failed()) return kNoValue;
-  List perm;
-  for (std::int64_t d = 1; d < b.rank(v); ++d) perm.push_back(d);
-  perm.push_back(0);
-  const List shape = joined(b.dims(v).subspan(1), in);
-  return b.emit(Op::reshape, {b.emit(Op::transpose, {v}, {{Key::perm, Ints(perm)}})}, {{Key::shape, Ints(shape)}});
-}
-
 // Results that have a Jacobian.
-std::vector<std::uint32_t> rows(const Tables& t, const Body& body, bool has_aux) {
+std::vector<std::uint32_t> rows(const Tables& t, const Body& body, const DerivParams& p) {
   std::vector<std::uint32_t> out;
-  for (std::uint32_t k = 0; k < body.results.size() && (k == 0 || !has_aux); ++k)
+  for (std::uint32_t k = 0; k < body.results.size() && (k < p.leading || !p.has_aux); ++k)
     if (t.types.is_differentiable(body.type(body.results[k]))) out.push_back(k);
   return out;
 }
 
+// A function of one lane for all unit vectors, which are the last of `operands`; the results in `force` have lanes.
+// `out` tells which have.
+Result<std::vector<ValueId>> for_basis(TransformEnv& env, Builder& b, FunctionId f, std::span<const ValueId> operands,
+                                       const Mask& force, const DerivParams& p, Mask& out) {
+  Mask batched(operands.size() - 1, 0);
+  batched.push_back(1);
+  if (b.failed()) return b.error();
+  const std::int64_t n = b.dims(operands.back())[0];
+  const Axis axis{n, kNone<StrId>, p.randomness};
+  if (p.chunk_size && *p.chunk_size < n)
+    return batch_in_chunks(env, b, f, batched, axis, *p.chunk_size, force, operands, out);
+  const Result<Batched> r = batch(env, f, batched, axis, force);
+  if (!r) return r.error();
+  out = r->out;
+  return b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, r->f}}));
+}
+
+ValueId first_lane(Builder& b, ValueId v) {
+  if (b.failed()) return kNoValue;
+  const List dims(b.dims(v).begin(), b.dims(v).end());
+  List start(dims.size(), 0), limit = dims;
+  limit[0] = 1;
+  const ValueId lane = b.emit(Op::slice, {v}, {{Key::start, Ints(start)}, {Key::limit, Ints(limit)}});
+  return b.emit(Op::reshape, {lane}, {{Key::shape, Ints(std::span(dims).subspan(1))}});
+}
+
 // All results of a jvp in one input; the tangents have become Jacobians, out dims + in dims.
 Result<std::vector<ValueId>> push_basis(TransformEnv& env, Builder& b, const Jvp& j, std::span<const ValueId> args,
-                                        TypeId in) {
+                                        TypeId in, const DerivParams& p) {
   const std::int64_t n = env.tables.types.elements(in);
   std::vector<ValueId> operands(args.begin(), args.end()), results;
-  if (n == 1) {
+  if (n == 1 && (p.randomness == Randomness::Same || !lane_use(env, j.f).draws)) {
     operands.push_back(b.splat(in, 1));
     results = inline_kin(b, j.f, operands, Kin::Sibling);
     for (std::size_t k = j.out.size(); k < results.size() && !b.failed(); ++k) {
-      const List shape = joined(b.dims(results[k]), env.tables.types.dims(in));
+      const List shape = joined_dims(b.dims(results[k]), env.tables.types.dims(in));
       results[k] = b.emit(Op::reshape, {results[k]}, {{Key::shape, Ints(shape)}});
     }
   } else {
-    Mask batched(args.size(), 0), force(j.out.size(), 0);
-    batched.push_back(1);
+    Mask force(j.out.size(), 0), out;
     force.resize(force.size() + count(j.out), 1);
-    const Result<Batched> r = batch(env, j.f, batched, Axis{n}, force);
-    if (!r) return r.error();
     operands.push_back(basis(b, in));
-    results = b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, r->f}}));
-    for (std::size_t k = j.out.size(); k < results.size(); ++k)
-      results[k] = in_last(b, results[k], env.tables.types.dims(in));
+    Result<std::vector<ValueId>> lanes = for_basis(env, b, j.f, operands, force, p, out);
+    if (!lanes) return lanes.error();
+    results = std::move(*lanes);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      if (k >= j.out.size())
+        results[k] = in_last(b, results[k], env.tables.types.dims(in));
+      else if (out[k] && n > 0)
+        results[k] = first_lane(b, results[k]);
+    }
   }
   if (b.failed()) return b.error();
   return results;
 }
 
 // Cotangents of all active inputs for result `o`, [out elements, in dims…] each; for one element, [in dims…].
-Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Linearized& l, std::uint32_t o,
-                                        TypeId out) {
+Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Linearized& l, std::uint32_t o, TypeId out,
+                                        const DerivParams& p) {
   Builder& b = r.builder();
   std::vector<ValueId> grads;
   if (env.tables.types.elements(out) == 1) {
@@ -92,14 +93,14 @@ Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Lin
   } else {
     const Result<FunctionId> back = r.backward_function(o);
     if (!back) return back.error();
-    Mask batched(r.residuals().size(), 0);
-    batched.push_back(1);
-    const Result<Batched> v =
-        batch(env, *back, batched, Axis{env.tables.types.elements(out)}, Mask(count(l.active), 1));
-    if (!v) return v.error();
     std::vector<ValueId> operands(r.residuals().begin(), r.residuals().end());
     operands.push_back(basis(b, out));
-    grads = b.emit_all(Op::call, operands, env.tables.attrs.dict({{Key::callee, v->f}}));
+    DerivParams once = p;  // what the backward pass draws, it draws again
+    once.randomness = Randomness::Same;
+    Mask has_lanes;
+    Result<std::vector<ValueId>> lanes = for_basis(env, b, *back, operands, Mask(count(l.active), 1), once, has_lanes);
+    if (!lanes) return lanes.error();
+    grads = std::move(*lanes);
   }
   if (b.failed()) return b.error();
   return grads;
@@ -107,7 +108,7 @@ Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Lin
 
 ValueId zero_jacobian(Builder& b, TypeId out, TypeId in) {
   const TypeTable& types = b.tables().types;
-  return b.zeros(b.tables().types.tensor(types.dtype(out), joined(types.dims(out), types.dims(in))));
+  return b.zeros(b.tables().types.tensor(types.dtype(out), joined_dims(types.dims(out), types.dims(in))));
 }
 
 }  // namespace
@@ -123,7 +124,7 @@ Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const Deriv
     args.push_back(b.param(body.types[k]));
     b.name_from(args[k], body.param(k));
   }
-  const std::vector<std::uint32_t> outs = rows(t, body, p.has_aux);
+  const std::vector<std::uint32_t> outs = rows(t, body, p);
   std::vector<std::vector<ValueId>> columns;  // per argnum, per output
   for (std::int64_t a : p.argnums) {
     const std::size_t k = place(a, body.num_params);
@@ -132,7 +133,7 @@ Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const Deriv
     one[k] = 1;
     const Result<Jvp> j = jvp(env, f, one);
     if (!j) return j.error();
-    const Result<std::vector<ValueId>> all = push_basis(env, b, *j, args, in);
+    const Result<std::vector<ValueId>> all = push_basis(env, b, *j, args, in, p);
     if (!all) return all.error();
     const std::vector<ValueId>& results = *all;
     if (outputs.empty()) outputs.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(j->out.size()));
@@ -146,7 +147,7 @@ Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const Deriv
   std::vector<ValueId> results;
   for (std::size_t o = 0; o < outs.size(); ++o)
     for (const auto& column : columns) results.push_back(column[o]);
-  if (p.has_aux) results.insert(results.end(), outputs.begin() + 1, outputs.end());
+  if (p.has_aux) results.insert(results.end(), outputs.begin() + static_cast<std::ptrdiff_t>(p.leading), outputs.end());
   return b.seal(results);
 }
 
@@ -162,31 +163,34 @@ Result<FunctionId> jacrev_transform(TransformEnv& env, FunctionId f, const Deriv
   r.make_params();
   r.known_part();
   std::vector<ValueId> results;
-  for (std::uint32_t o : rows(t, body, p.has_aux)) {
+  for (std::uint32_t o : rows(t, body, p)) {
     const TypeId out = body.type(body.results[o]);
     std::vector<ValueId> grads;  // per active input
     if (l->out[o]) {
-      Result<std::vector<ValueId>> found = pull_basis(env, r, *l, o, out);
+      Result<std::vector<ValueId>> found = pull_basis(env, r, *l, o, out, p);
       if (!found) return found.error();
       grads = std::move(*found);
     }
     for (std::int64_t a : p.argnums) {
       const std::size_t k = place(a, body.num_params);
       const TypeId in = body.types[k];
-      const List shape = joined(t.types.dims(out), t.types.dims(in));
+      const List shape = joined_dims(t.types.dims(out), t.types.dims(in));
       results.push_back(l->out[o]
                             ? b.emit(Op::reshape, {grads[count(slice(*active, 0, k))]}, {{Key::shape, Ints(shape)}})
                             : zero_jacobian(b, out, in));
     }
   }
-  if (p.has_aux) results.insert(results.end(), r.outputs().begin() + 1, r.outputs().end());
+  if (p.has_aux)
+    results.insert(results.end(), r.outputs().begin() + static_cast<std::ptrdiff_t>(p.leading), r.outputs().end());
   return b.seal(results);
 }
 
 Result<FunctionId> hessian_transform(TransformEnv& env, FunctionId f, const DerivParams& p) {
-  const Result<FunctionId> j = jacrev_transform(env, f, {p.argnums, false});
+  const Result<FunctionId> j = jacrev_transform(env, f, p);
   if (!j) return j.error();
-  return jacfwd_transform(env, *j, {p.argnums, false});
+  DerivParams outer = p;
+  outer.leading = p.argnums.size();
+  return jacfwd_transform(env, *j, outer);
 }
 
 }  // namespace tfvm

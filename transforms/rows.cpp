@@ -3,6 +3,7 @@
 #include "transforms/compositions.h"
 #include "transforms/full.h"
 #include "transforms/functions.h"
+#include "transforms/gradcheck.h"
 #include "transforms/packs.h"
 #include "transforms/sparse/table.h"
 #include "transforms/vmap/table.h"
@@ -140,6 +141,42 @@ Result<FunctionId> value_and_grad(TransformEnv& env, FunctionId f, const DerivPa
   return grad_transform(env, f, p, true);
 }
 
+// jacfwd, jacrev, hessian
+template <Transform transform>
+Result<FunctionId> make_jacobian(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<LaneAttrs> lanes = lane_attrs(env.tables, attrs, "jacobian");
+  if (!lanes) return lanes.error();
+  const Result<FunctionId> f = callee.instantiate(args);
+  if (!f) return f.error();
+  DerivParams p = params_of(env, attrs);
+  p.chunk_size = lanes->chunk_size;
+  p.randomness = lanes->randomness;
+  return transform(env, *f, p);
+}
+
+template <Transform transform>
+TransformRow jacobian_row(std::string_view name) {
+  return {.name = name,
+          .attrs = parse_attr_specs("argnums:any=[0] has_aux:bool=false chunk_size:int=none randomness:str=\"error\""),
+          .arity = same_arity,
+          .make = make_jacobian<transform>,
+          .keeps_params = true};
+}
+
+Result<FunctionId> make_gradcheck(TransformEnv& env, CalleeRef& callee, AttrId attrs, Types args) {
+  const Result<FunctionId> f = callee.instantiate(args);
+  if (!f) return f.error();
+  const AttrTable& at = env.tables.attrs;
+  const auto number = [&](Key k) { return at.has(attrs, k) ? at[at.get(attrs, k)].f() : 0.0; };
+  GradcheckParams p;
+  p.all_inputs = !at.has(attrs, Key::argnums);
+  if (!p.all_inputs) p.argnums = params_of(env, attrs).argnums;
+  p.order = at.get_int(attrs, Key::order);
+  p.eps = number(Key::eps), p.rtol = number(Key::rtol), p.atol = number(Key::atol);
+  p.details = at.get_bool(attrs, Key::details);
+  return gradcheck_transform(env, *f, p);
+}
+
 template <Transform transform>
 TransformRow same_row(std::string_view name, std::string_view attrs) {
   return {.name = name,
@@ -221,8 +258,6 @@ Result<FunctionId> aot_only(TransformEnv& env, FunctionId f, const DerivParams&)
 
 TransformTable transform_table(TransformEnv& env) {
   constexpr std::string_view kArgs = "argnums:any=[0] has_aux:bool=false";
-  constexpr std::string_view kJacobian =
-      "argnums:any=[0] has_aux:bool=false chunk_size:int=none randomness:str=\"error\"";
   TransformTable table;
   table.env = &env;
   table.rows.push_back({.name = "jvp",
@@ -238,16 +273,23 @@ TransformTable transform_table(TransformEnv& env) {
                         .keeps_params = false,
                         .hint = vjp_hint});
   table.rows.push_back({.name = "hvp",
-                        .attrs = parse_attr_specs("argnums:any=[0]"),
+                        .attrs = parse_attr_specs(kArgs),
                         .arity = hvp_arity,
                         .make = make_hvp,
                         .keeps_params = false,
                         .hint = hvp_hint});
   table.rows.push_back(same_row<grad_only>("grad", kArgs));
   table.rows.push_back(same_row<value_and_grad>("value_and_grad", kArgs));
-  table.rows.push_back(same_row<jacfwd_transform>("jacfwd", kJacobian));
-  table.rows.push_back(same_row<jacrev_transform>("jacrev", kJacobian));
-  table.rows.push_back(same_row<hessian_transform>("hessian", "argnums:any=[0]"));
+  table.rows.push_back(jacobian_row<jacfwd_transform>("jacfwd"));
+  table.rows.push_back(jacobian_row<jacrev_transform>("jacrev"));
+  table.rows.push_back(jacobian_row<hessian_transform>("hessian"));
+  table.rows.push_back(
+      {.name = "gradcheck",
+       .attrs = parse_attr_specs(
+           "argnums:any=none order:int=2 eps:float=none rtol:float=none atol:float=none details:bool=false"),
+       .arity = same_arity,
+       .make = make_gradcheck,
+       .keeps_params = true});
   table.rows.push_back(vmap_row());
   table.rows.push_back(same_row<linearize_only>("linearize", ""));
   table.rows.push_back(pack_row<true>("lin", ""));

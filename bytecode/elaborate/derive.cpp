@@ -169,7 +169,11 @@ Result<Callee*> Program::callee(const Source& source, const Module& m, std::uint
   const std::string name = "@" + std::string(t_.strings[e.name]);
   if (!item) return Error{Code::Name, name + " is not defined"};
   if (item->kind == ItemKind::Derived) {
-    if (!e.attrs.empty()) return Error{Code::Type, name + " is derived: it has no attribute parameters"};
+    if (!e.attrs.empty()) {
+      const Key first = Module::at(m.entries, e.attrs).front().key;
+      return Error{Code::Type,
+                   name + " is derived: it has no attribute parameter '" + std::string(t_.strings[first]) + "'"};
+    }
     const Derived& d = source.module.derived[item->at];
     Visit visit(*this, &d, name);
     if (!visit.status()) return visit.status().error();
@@ -211,7 +215,7 @@ Result<AttrId> Program::transform_attrs(const Source& source, const Module& m, c
 
 const TransformRow* Program::find_transform(std::string_view name, std::string& message) const {
   if (const TransformRow* row = options_.transforms ? options_.transforms->find(name) : nullptr) return row;
-  std::vector<std::string_view> known = {"checkpoint", "functional_call"};
+  std::vector<std::string_view> known = {"checkpoint", "functional_call", "stack_params"};
   if (options_.transforms)
     for (const TransformRow& r : options_.transforms->rows) known.push_back(r.name);
   message = "unknown transform '" + std::string(name) + "'";
@@ -222,14 +226,17 @@ const TransformRow* Program::find_transform(std::string_view name, std::string& 
 Result<Callee*> Program::transform(const Source& source, const Module& m, const CalleeExpr& e, Callee& inner,
                                    AttrScope& scope) {
   static const std::vector<AttrSpec> kCheckpoint = parse_attr_specs("policy:any=\"nothing_saveable\"");
+  static const std::vector<AttrSpec> kStack = parse_attr_specs("n:int=none");
   const std::string_view name = t_.strings[e.name];
   const std::string text = std::string(name) + "(" + inner.text() + ")";
   std::string unknown;
   const bool is_checkpoint = name == "checkpoint", is_functional = name == "functional_call";
-  const TransformRow* row = is_checkpoint || is_functional ? nullptr : find_transform(name, unknown);
+  const bool is_stack = name == "stack_params";
+  const TransformRow* row = is_checkpoint || is_functional || is_stack ? nullptr : find_transform(name, unknown);
   if (!unknown.empty()) return Error{Code::Name, unknown};
   std::vector<GlobalUse> bound;
   const std::span<const AttrSpec> specs = is_checkpoint ? std::span(kCheckpoint)
+                                          : is_stack    ? std::span(kStack)
                                           : row         ? std::span(row->attrs)
                                                         : std::span<const AttrSpec>();
   Result<AttrId> attrs = transform_attrs(source, m, e, specs, scope, inner, bound);
@@ -246,6 +253,11 @@ Result<Callee*> Program::transform(const Source& source, const Module& m, const 
   if (!slot && is_checkpoint)
     slot = std::make_unique<CheckpointCallee>(*this, inner, t_.attrs.get(*attrs, Key::policy));
   if (!slot && is_functional) slot = std::make_unique<LiftedCallee>(*this, inner, inner.globals(), true);
+  if (!slot && is_stack) {
+    const bool given = t_.attrs.has(*attrs, Key::n);
+    slot = std::make_unique<StackedCallee>(*this, inner,
+                                           given ? std::optional(t_.attrs.get_int(*attrs, Key::n)) : std::nullopt);
+  }
   if (!slot) slot = std::make_unique<TransformCallee>(*this, *row, *target, *attrs, text);
   if (bound.empty()) return slot.get();
   // The transform sees params as inputs; whoever calls it does not.

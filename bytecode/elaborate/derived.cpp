@@ -97,6 +97,46 @@ Result<FunctionId> LiftedCallee::make(std::span<const TypeId> args) {
   return lift_globals(p_.tables(), *f, lifted_);
 }
 
+Result<std::size_t> StackedCallee::arity(std::span<const TypeId> available) {
+  const std::size_t one = inner_.globals().size();
+  if (one == 0) return Error{Code::Type, "[" + text() + "] " + inner_.text() + " uses no params or buffers"};
+  if (sets_ && *sets_ < 1) return Error{Code::Type, "[" + text() + "] n must be at least 1"};
+  if (sets_) return one * static_cast<std::size_t>(*sets_);
+  if (available.empty() || available.size() % one != 0)
+    return Error{Code::Type, "[" + text() + "] takes sets of " + std::to_string(one) + " params and buffers, got " +
+                                 std::to_string(available.size()) + " arguments"};
+  return available.size();
+}
+
+std::optional<DType> StackedCallee::hint(std::span<const TypeId>, std::size_t k) {
+  const std::vector<GlobalUse>& all = inner_.globals();
+  return all.empty() ? std::nullopt : std::optional(p_.tables().types.dtype(all[k % all.size()].type));
+}
+
+Result<FunctionId> StackedCallee::make(std::span<const TypeId> args) {
+  const std::vector<GlobalUse>& all = inner_.globals();
+  const TypeTable& types = p_.tables().types;
+  Builder b(p_.tables(), p_.options().builder, text());
+  std::vector<std::vector<ValueId>> parts(all.size());
+  for (std::size_t k = 0; k < args.size(); ++k) {
+    const GlobalUse& g = all[k % all.size()];
+    if (args[k] != g.type)
+      return Error{Code::Type, "[" + text() + "] @" + std::string(p_.tables().strings[g.name]) + " of set " +
+                                   std::to_string(k / all.size()) + ": expected " + types.text(g.type) + ", got " +
+                                   types.text(args[k])};
+    parts[k % all.size()].push_back(b.param(args[k]));
+  }
+  std::vector<ValueId> results;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::vector<std::int64_t> shape{1};
+    const Dims dims = types.dims(all[k].type);
+    shape.insert(shape.end(), dims.begin(), dims.end());
+    for (ValueId& v : parts[k]) v = b.emit(Op::reshape, {v}, {{Key::shape, Ints(shape)}});
+    results.push_back(b.emit(Op::concat, parts[k], p_.tables().attrs.dict({{Key::axis, 0}})));
+  }
+  return b.seal(results);
+}
+
 std::vector<TypeId> BoundCallee::with_bound(std::span<const TypeId> args) const {
   std::vector<TypeId> all;
   for (const GlobalUse& g : bound_) all.push_back(g.type);

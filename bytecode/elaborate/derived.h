@@ -75,6 +75,27 @@ class LiftedCallee final : public Callee {
   std::vector<StrId> names_;
 };
 
+// stack_params(@f): several sets of the globals of @f, set after set, become one set with a new leading dim.
+class StackedCallee final : public Callee {
+ public:
+  StackedCallee(Program& p, Callee& inner, std::optional<std::int64_t> sets) : Callee(p), inner_(inner), sets_(sets) {}
+  bool is_full() override { return false; }
+  bool writes_back() override { return false; }
+  Result<std::size_t> arity(std::span<const TypeId> available) override;
+  std::span<const StrId> param_names() const override { return {}; }
+  std::string text() const override { return "stack_params(" + inner_.text() + ")"; }
+  std::optional<DType> hint(std::span<const TypeId> args, std::size_t k) override;
+  const std::vector<GlobalUse>& globals() const override { return none_; }
+
+ protected:
+  Result<FunctionId> make(std::span<const TypeId> args) override;
+
+ private:
+  Callee& inner_;
+  std::optional<std::int64_t> sets_;
+  std::vector<GlobalUse> none_;
+};
+
 // The opposite, for argnums=[@w]: `inner` has `globals` as leading parameters and is called at their present values.
 class BoundCallee final : public Callee {
  public:

@@ -8,17 +8,18 @@
 
 namespace tfvm {
 
-inline constexpr std::string_view kTransformNames[] = {"jvp",        "vjp",
-                                                       "grad",       "value_and_grad",
-                                                       "linearize",  "lin",
-                                                       "vmap",       "jacfwd",
-                                                       "jacrev",     "hessian",
-                                                       "hvp",        "functional_call",
-                                                       "aot",        "functionalize",
-                                                       "checkpoint", "fwd",
-                                                       "bwd",        "jacobian_sparsity",
-                                                       "contract",   "jac_sparse",
-                                                       "hess_sparse"};
+inline constexpr std::string_view kTransformNames[] = {"jvp",         "vjp",
+                                                       "grad",        "value_and_grad",
+                                                       "linearize",   "lin",
+                                                       "vmap",        "jacfwd",
+                                                       "jacrev",      "hessian",
+                                                       "hvp",         "functional_call",
+                                                       "aot",         "functionalize",
+                                                       "checkpoint",  "fwd",
+                                                       "bwd",         "jacobian_sparsity",
+                                                       "contract",    "jac_sparse",
+                                                       "hess_sparse", "gradcheck",
+                                                       "stack_params"};
 inline bool is_transform(std::string_view s) {
   return std::ranges::find(kTransformNames, s) != std::end(kTransformNames);
 }

@@ -50,17 +50,10 @@ Result<VmapParams> parse_params(TransformEnv& env, AttrId attrs, std::size_t arg
   if (kind == AttrKind::Int || kind == AttrKind::None) p.in_dims.assign(args, p.in_dims[0]);
   if (at.has(attrs, Key::axis_size)) p.axis_size = at.get_int(attrs, Key::axis_size);
   if (at.has(attrs, Key::axis_name)) p.axis_name = at[at.get(attrs, Key::axis_name)].str;
-  if (at.has(attrs, Key::chunk_size)) {
-    p.chunk_size = at.get_int(attrs, Key::chunk_size);
-    if (*p.chunk_size < 1) return Error{Code::Type, "[vmap] chunk_size must be at least 1"};
-  }
-  const std::string_view randomness = at.get_str(attrs, Key::randomness);
-  constexpr std::string_view kNames[] = {"error", "same", "different"};
-  const auto named = std::ranges::find(kNames, randomness);
-  if (named == std::end(kNames))
-    return Error{Code::Type, "[vmap] randomness must be \"error\", \"same\" or \"different\", not \"" +
-                                 std::string(randomness) + "\""};
-  p.randomness = static_cast<Randomness>(named - std::begin(kNames));
+  const Result<LaneAttrs> lanes = lane_attrs(env.tables, attrs, "vmap");
+  if (!lanes) return lanes.error();
+  p.chunk_size = lanes->chunk_size;
+  p.randomness = lanes->randomness;
   return p;
 }
 
@@ -144,6 +137,21 @@ Result<FunctionId> vmap_callee(TransformEnv& env, CalleeRef& callee, AttrId attr
   if (!lanes) return lanes.error();
   const InScope scope(callee, p->axis_name, size);
   return callee.instantiate(*lanes);
+}
+
+Result<LaneAttrs> lane_attrs(const Tables& t, AttrId attrs, std::string_view transform) {
+  const std::string head = "[" + std::string(transform) + "] ";
+  LaneAttrs out;
+  if (t.attrs.has(attrs, Key::chunk_size)) out.chunk_size = t.attrs.get_int(attrs, Key::chunk_size);
+  if (out.chunk_size.value_or(1) < 1) return Error{Code::Type, head + "chunk_size must be at least 1"};
+  const std::string_view randomness = t.attrs.get_str(attrs, Key::randomness);
+  constexpr std::string_view kNames[] = {"error", "same", "different"};
+  const auto named = std::ranges::find(kNames, randomness);
+  if (named == std::end(kNames))
+    return Error{Code::Type, head + "randomness must be \"error\", \"same\" or \"different\", not \"" +
+                                 std::string(randomness) + "\""};
+  out.randomness = static_cast<Randomness>(named - std::begin(kNames));
+  return out;
 }
 
 TransformRow vmap_row() {
