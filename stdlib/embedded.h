@@ -16,5 +16,8 @@ namespace stdlib {
 /// Every file of stdlib/, in the order of stdlib/CMakeLists.txt (an earlier file may be used by a later one).
 std::span<const EmbeddedFile> files();
 
+/// Derivative rules, which only transforms reach; all else defines ops.
+inline bool is_rules(const EmbeddedFile& file) { return file.name.starts_with("derivatives"); }
+
 }  // namespace stdlib
 }  // namespace tfvm

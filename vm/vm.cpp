@@ -47,15 +47,15 @@ Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
 }
 
 Status VM::load_library() {
-  Module ops;
+  Module ops, rules;
   for (const EmbeddedFile& file : stdlib::files()) {
     const std::string path = "stdlib/" + std::string(file.name);
     Result<Module> m = parse_module(tables_.strings, file.bytes, path);
     if (!m) return std::move(m).error();
-    const bool rules = file.name == "derivatives.tfa";
-    Status s = rules ? program_.load(*std::move(m), Space::Derivatives) : merge(ops, *m, tables_.strings);
-    if (!s) return s;
+    const bool is_rules = stdlib::is_rules(file);
+    if (Status s = merge(is_rules ? rules : ops, *m, tables_.strings); !s) return s;
   }
+  if (Status s = program_.load(std::move(rules), Space::Derivatives); !s) return s;
   return program_.load(std::move(ops), Space::Ops);
 }
 

@@ -79,8 +79,15 @@ class TemplateCallee final : public Callee {
   Result<Unit> bind(std::span<const TypeId> args, Bindings& b) const;
   Result<Callee*> rule(std::uint32_t node);
   Status add_rules(std::span<const TypeId> args, FunctionId code, AttrId& attrs);
+  // The rules custom_root and custom_linear_solve (implicit.cpp).
+  Status add_implicit(std::span<const TypeId> args, std::span<const TypeId> outputs, AttrId& attrs);
+  Status fail_implicit(std::span<const TypeId> args, std::span<const TypeId> outputs, Key kind, const std::string& rule,
+                       const Error& e, AttrId& attrs);
   Result<FunctionId> rule_or_failure(Key kind, Callee& rule, std::span<const TypeId> args,
                                      std::span<const TypeId> results, bool prefix);
+  // A function of that signature that fails with the message of `e` when it runs.
+  Result<FunctionId> failing_rule(Key kind, const std::string& rule, std::span<const TypeId> args,
+                                  std::span<const TypeId> results, const Error& e);
 
   const Source& source_;
   const Template& f_;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "bytecode/own_rules.h"
 #include "bytecode/rewriter.h"
 
 namespace tfvm {
@@ -171,7 +172,8 @@ void Lift::instr(Rewriter& rw, InstrId i) {
   map_results(rw, in, b.emit_all(in.op, operands, attrs));
 }
 
-// Own rules of a function whose globals became parameters: it has no derivative by them, so the rules get zeros there.
+// Own rules of a function whose globals became parameters: it has no derivative by them, so the rules get zeros there,
+// but for implicit functions.
 void Lift::call(Rewriter& rw, InstrId i) {
   const Instr in = rw.source().instr(i);
   Builder& b = rw.builder();
@@ -179,10 +181,13 @@ void Lift::call(Rewriter& rw, InstrId i) {
   const FunctionId callee = t_.attrs.get_func(attrs, Key::callee);
   attrs = t_.attrs.with(attrs, Key::callee, t_.attrs.of(lifted(b, callee)));
   const std::size_t primals = in.operands.size(), outputs = in.num_results;
-  for (Key key : {Key::jvp, Key::fwd, Key::derivative, Key::bwd}) {
+  for (Key key : kOwnRules) {
     if (!t_.attrs.has(attrs, key)) continue;
     const FunctionId own = t_.attrs.get_func(attrs, key);
+    // Those of implicit functions take the globals as they take all that the solution depends on.
     FunctionId now;
+    if (key == Key::root || key == Key::tangent_solve || key == Key::matvec || key == Key::transpose_solve)
+      now = lifted(b, own);
     if (key == Key::jvp) now = rule(b, own, primals, 0, {});
     if (key == Key::derivative) now = rule(b, own, primals, outputs, {});
     if (key == Key::fwd) now = lifted(b, own);

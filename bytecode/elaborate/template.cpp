@@ -10,6 +10,8 @@ namespace tfvm {
 namespace {
 
 constexpr Key kRuleKeys[] = {Key::custom_jvp, Key::custom_vjp, Key::derivative, Key::policy};
+constexpr Key kImplicitKeys[] = {Key::custom_root,     Key::tangent_solve, Key::custom_linear_solve,
+                                 Key::transpose_solve, Key::symmetric,     Key::has_aux};
 
 std::string attr_text(const Tables& t, AttrId id) {
   const Attr& a = t.attrs[id];
@@ -184,16 +186,22 @@ Result<FunctionId> TemplateCallee::rule_or_failure(Key kind, Callee& rule, std::
                  rule.text() + " gives " + types_text(t.types, got) + ", expected " + types_text(t.types, results)};
   }
   if (made.error().code == Code::Limit || made.error().message.starts_with("cycle of calls")) return made;
-  Builder b(t, p_.options().builder, rule.text());
+  Result<FunctionId> failing = failing_rule(kind, rule.text(), args, results, made.error());
+  return failing ? failing : made;
+}
+
+Result<FunctionId> TemplateCallee::failing_rule(Key kind, const std::string& rule, std::span<const TypeId> args,
+                                                std::span<const TypeId> results, const Error& e) {
+  Tables& t = p_.tables();
+  Builder b(t, p_.options().builder, rule);
   for (TypeId type : args) b.param(type);
   const std::string message =
-      "the " + std::string(t.strings[kind]) + " rule of " + text() + " can't be made: " + made.error().message;
-  b.set_loc(made.error().loc);
+      "the " + std::string(t.strings[kind]) + " rule of " + text() + " can't be made: " + e.message;
+  b.set_loc(e.loc);
   b.emit(Op::assert_, {b.scalar(DType::Bool, 0.0)}, {{Key::message, std::string_view(message)}});
   std::vector<ValueId> values;
   for (TypeId type : results) values.push_back(t.types[type].is_tensor() ? b.zeros(type) : kNoValue);
-  Result<FunctionId> failing = b.seal(values);
-  return failing ? failing : made;
+  return b.seal(values);
 }
 
 Status TemplateCallee::add_rules(std::span<const TypeId> args, FunctionId own, AttrId& attrs) {
@@ -201,7 +209,12 @@ Status TemplateCallee::add_rules(std::span<const TypeId> args, FunctionId own, A
   const std::vector<TypeId> outputs = t.body(own).result_types();
   std::vector<TypeId> tangents = outputs;
   append_tangents(t.types, outputs, tangents);
+  bool implicit = false;
   for (const Entry& e : Module::at(source_.module.entries, f_.attrs)) {
+    if (std::ranges::find(kImplicitKeys, e.key) != std::end(kImplicitKeys)) {
+      implicit = true;
+      continue;
+    }
     if (std::ranges::find(kRuleKeys, e.key) == std::end(kRuleKeys))
       return Error{Code::Type, "[" + text() + "] has no use for the attribute '" + std::string(t.strings[e.key]) + "'",
                    f_.loc};
@@ -241,7 +254,7 @@ Status TemplateCallee::add_rules(std::span<const TypeId> args, FunctionId own, A
       attrs = t.attrs.with(t.attrs.with(attrs, Key::fwd, t.attrs.of(*forward)), Key::bwd, t.attrs.of(*backward));
     }
   }
-  return ok();
+  return implicit ? add_implicit(args, outputs, attrs) : ok();
 }
 
 }  // namespace tfvm

@@ -5,6 +5,7 @@
 
 #include "bytecode/defaults.h"
 #include "bytecode/literal.h"
+#include "bytecode/own_rules.h"
 #include "bytecode/text/body_names.h"
 #include "bytecode/text/string_text.h"
 
@@ -14,12 +15,9 @@ namespace {
 
 constexpr std::int64_t kMaxListed = 256, kMaxInline = 8;  // elements of a constant
 
-// Own rules that ride on a call: they belong to the head of the callee.
-constexpr Key kRules[] = {Key::jvp, Key::fwd, Key::bwd, Key::derivative};
-
 struct Callee {
   FunctionId f;
-  AttrId rules[4];  // as in kRules; none() where there is none
+  AttrId rules[std::size(kOwnRules)];  // as in kOwnRules; none() where there is none: they belong to its head
   std::string name;
 };
 
@@ -43,11 +41,11 @@ class BodyPrinter {
   // Names a function, and puts it on the list where it is new. Functions of equal code and rules are one.
   const std::string& name_of(FunctionId f, AttrId call) {
     std::vector<std::uint32_t> id{index(f.body)};
-    for (Key k : kRules) id.push_back(index(rule(call, k)));
+    for (Key k : kOwnRules) id.push_back(index(rule(call, k)));
     const auto [it, fresh] = numbers_.emplace(std::move(id), callees_.size());
     if (fresh) {
       Callee c{f, {}, names_.take(function_base_name(t_, f), "f")};
-      for (std::size_t k = 0; k < std::size(kRules); ++k) c.rules[k] = rule(call, kRules[k]);
+      for (std::size_t k = 0; k < std::size(kOwnRules); ++k) c.rules[k] = rule(call, kOwnRules[k]);
       callees_.push_back(std::move(c));
     }
     return callees_[it->second].name;
@@ -82,8 +80,16 @@ class BodyPrinter {
       s += name(2) + ']';
     }
     if (present(3)) s += ", derivative=" + name(3);
+    if (present(4)) s += ", custom_root=" + name(4);
+    if (present(5)) s += ", tangent_solve=" + name(5);
+    if (present(6)) s += ", custom_linear_solve=" + name(6);
+    if (present(7)) s += ", transpose_solve=" + name(7);
+    for (std::size_t k : {4, 6})  // the solution is as much as the equation gives
+      if (present(k) && results_of(t_.attrs[callees_[at].rules[k]].func) < body_->results.size()) s += ", has_aux=true";
     return s.empty() ? s : " {" + s.substr(2) + '}';
   }
+
+  std::size_t results_of(FunctionId f) const { return t_.body(f).results.size(); }
 
   // --- constants: inline_ holds the text of those that stand where they are used
   void find_constants() {
@@ -193,7 +199,8 @@ class BodyPrinter {
         const std::string name = '@' + name_of(t_.attrs.get_func(in.attrs, Key::callee), in.attrs);
         out_ += checkpoint ? "checkpoint " + name + " (" : "call " + name + '(';
         out_ += args + ')';
-        return attributes(in, {Key::callee, Key::jvp, Key::fwd, Key::bwd, Key::derivative});
+        return attributes(in, {Key::callee, Key::jvp, Key::fwd, Key::bwd, Key::derivative, Key::root,
+                               Key::tangent_solve, Key::matvec, Key::transpose_solve});
       }
       case Op::cond:
         out_ += "cond " + operand(in.operands[0]) + ", " + callee(in.attrs, Key::then) + ", ";

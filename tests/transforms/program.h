@@ -25,7 +25,7 @@ struct TransformProgram {
   static std::string library(bool derivatives) {
     std::string all;
     for (const EmbeddedFile& f : stdlib::files())
-      if ((f.name == "derivatives.tfa") == derivatives) all += f.bytes;
+      if (stdlib::is_rules(f) == derivatives) all += f.bytes;
     return all;
   }
 

@@ -143,7 +143,7 @@ std::vector<OpRow> all_ops() {
     rows.push_back(std::move(row));
   }
   for (const EmbeddedFile& file : stdlib::files())
-    if (file.name != "derivatives.tfa") add_functions(rows, file);
+    if (!stdlib::is_rules(file)) add_functions(rows, file);
   return rows;
 }
 

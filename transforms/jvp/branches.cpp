@@ -129,6 +129,8 @@ void jvp_call(JvpCtx& c) {
   if (const FunctionId rule = c.func(Key::jvp)) return own_jvp(c, rule, has);
   if (const FunctionId rule = c.func(Key::derivative)) return own_derivative(c, rule, has);
   if (c.func(Key::fwd)) return own_vjp(c, callee, has);
+  if (const FunctionId f = c.func(Key::root)) return jvp_root(c, f);
+  if (const FunctionId f = c.func(Key::matvec)) return jvp_linear_solve(c, f);
   const Result<Jvp> r = jvp(c.env, callee, c.active(), {}, c.mode);
   if (!r) return forward(c.b, r.error());
   const AttrId attrs = at.with(c.in.attrs, Key::callee, at.of(r->f));  // policy stays

@@ -70,6 +70,8 @@ void jvp_cumextremum(JvpCtx&);
 void jvp_cumlogsumexp(JvpCtx&);
 void jvp_collective_extremum(JvpCtx&);  // pmax, pmin
 void jvp_call(JvpCtx&);
+void jvp_root(JvpCtx&, FunctionId f);               // a call with the own rule `root`
+void jvp_linear_solve(JvpCtx&, FunctionId matvec);  // … `matvec`
 void jvp_cond(JvpCtx&);
 void jvp_switch(JvpCtx&);
 void jvp_while(JvpCtx&);

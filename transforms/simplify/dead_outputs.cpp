@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bytecode/own_rules.h"
 #include "bytecode/rewriter.h"
 #include "transforms/functions.h"
 
@@ -24,7 +25,6 @@ Mask used_values(const Tables& t, const Body& body) {
 
 // How many results lead that must stay: the carries of a loop. Nothing may go where the op is another one.
 std::size_t fixed_results(const AttrTable& at, const Instr& in) {
-  const auto rides = [&](Key k) { return at.has(in.attrs, k); };
   switch (in.op) {
     case Op::scan:
     case Op::tape_scan:
@@ -32,8 +32,7 @@ std::size_t fixed_results(const AttrTable& at, const Instr& in) {
     case Op::while_:
       return in.num_results - static_cast<std::size_t>(at.get_int(in.attrs, Key::tapes));
     case Op::call:
-      if (rides(Key::jvp) || rides(Key::fwd) || rides(Key::bwd) || rides(Key::derivative)) return in.num_results;
-      return 0;
+      return has_own_rule(at, in.attrs) ? in.num_results : 0;
     default:
       return in.num_results;
   }

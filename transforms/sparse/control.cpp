@@ -51,6 +51,15 @@ void by_rule(DepCtx& c, FunctionId rule, bool takes_outputs) {
 void depend_call(DepCtx& c) {
   if (const FunctionId rule = c.func(Key::jvp)) return by_rule(c, rule, false);
   if (const FunctionId rule = c.func(Key::derivative)) return by_rule(c, rule, true);
+  const FunctionId root = c.func(Key::root), equation = root ? root : c.func(Key::matvec);
+  if (equation) {  // each unknown depends on all that the equation depends on
+    const Body& f = c.t().body(equation);
+    const std::size_t unknowns = f.results.size(), used = root ? f.num_params - unknowns : c.x.size();
+    SetId s = kEmptySet;
+    for (std::size_t k = 0; k < used; ++k) s = c.d.sets().unite(s, c.d.all(c.x[k]));
+    for (std::uint32_t k = 0; k < unknowns; ++k) c.y[k] = c.d.uniform(c.body.type(c.in.result(k)), s);
+    return;
+  }
   if (!c.func(Key::bwd)) return put(c, c.d.run(c.func(Key::callee), c.x));
   SetId s = kEmptySet;  // a custom_vjp may do anything
   for (const Fact& f : c.x) s = c.d.sets().unite(s, c.d.all(f));

@@ -22,12 +22,6 @@ namespace {
 // n functions, each calling the next twice, would have 2^n parameters.
 constexpr std::ptrdiff_t kMaxResiduals = 4096;
 
-bool has_own_rule(SplitCtx& c) {
-  const AttrTable& at = c.tables().attrs;
-  return at.has(c.in.attrs, Key::jvp) || at.has(c.in.attrs, Key::fwd) || at.has(c.in.attrs, Key::bwd) ||
-         at.has(c.in.attrs, Key::derivative);
-}
-
 // Residuals of several branches in one list of slots: one per type and as many as the branch with the most needs.
 struct Slots {
   std::vector<TypeId> types;
@@ -120,8 +114,8 @@ bool split_all(SplitCtx& c, std::span<const FunctionId> functions, const Mask& i
 }  // namespace
 
 void split_call(SplitCtx& c) {
-  if (has_own_rule(c)) return c.keep_whole();
   AttrTable& at = c.tables().attrs;
+  if (has_own_rule(at, c.in.attrs)) return c.keep_whole();
   const FunctionId callee = c.func(Key::callee);
   const Result<Split> s = split(c.env, callee, c.unknown());
   if (!s) return forward(c.b, s.error());

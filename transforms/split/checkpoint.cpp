@@ -14,10 +14,7 @@ namespace {
 constexpr std::uint32_t kMaxInlined = 1u << 16;  // instructions
 
 bool is_plain_call(const AttrTable& at, const Instr& in) {
-  if (in.op != Op::call) return false;
-  for (Key k : {Key::policy, Key::jvp, Key::fwd, Key::bwd, Key::derivative})
-    if (at.has(in.attrs, k)) return false;
-  return true;
+  return in.op == Op::call && !at.has(in.attrs, Key::policy) && !has_own_rule(at, in.attrs);
 }
 
 // The function with the bodies of the functions that it calls in place of plain calls.

@@ -1,6 +1,7 @@
 #pragma once
 // What the split rules of control flow see.
 
+#include "bytecode/own_rules.h"
 #include "bytecode/policy.h"
 #include "transforms/functions.h"
 #include "transforms/split/split.h"

@@ -1,4 +1,5 @@
 // call, cond and switch.
+#include "bytecode/own_rules.h"
 #include "transforms/split/split.h"
 #include "transforms/transpose/rules.h"
 
@@ -19,9 +20,12 @@ void by_own_rule(TransposeCtx& c, FunctionId bwd) {
 }
 
 // A callee with a part that is not linear (a checkpoint, or a function with an own rule): its known part runs again
-// here. The barrier ties that to the first cotangent, else it could be merged with the forward pass.
-Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& linear, const Mask& cts) {
-  const std::vector<std::int64_t> key = memo_key({&linear, &cts});
+// here. The barrier ties that to the first cotangent, else it could be merged with the forward pass; without one
+// (`tied` false) the result can be differentiated by what is known. `force` as in transpose().
+Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& linear, const Mask& cts,
+                             const Mask& force = {}, bool tied = true) {
+  std::vector<std::int64_t> key = memo_key({&linear, &cts, &force});
+  key.push_back(tied);
   if (const PassResult* r = c.env.memo.find("recompute", callee, key)) return Transposed{r->f, r->mask};
   const Result<Split> s = split(c.env, callee, linear);
   if (!s) return s.error();
@@ -33,7 +37,7 @@ Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& lin
   const std::size_t n = args.size();
   for (std::size_t k = 0; k < ct.size(); ++k)
     if (cts[k]) args.push_back(b.param(body.type(body.results[k])));
-  const std::vector<ValueId> held = b.emit_all(Op::optimization_barrier, args, c.attrs().empty());
+  const std::vector<ValueId> held = tied ? b.emit_all(Op::optimization_barrier, args, c.attrs().empty()) : args;
   if (b.failed()) return b.error();
   known.assign(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(n));
   for (std::size_t k = 0, at = n; k < ct.size(); ++k)
@@ -50,15 +54,48 @@ Result<Transposed> recompute(TransposeCtx& c, FunctionId callee, const Mask& lin
   const std::vector<ValueId> out = transpose_into(c.env, b, s->linear, mask, residuals, ct_linear, Kin::Sibling);
   Transposed t;
   std::vector<ValueId> results;
-  for (ValueId v : out) {
-    t.in.push_back(v != kNoValue);
-    if (v != kNoValue) results.push_back(v);
+  for (std::uint32_t k : positions(linear)) {
+    const ValueId v = out[t.in.size()];
+    t.in.push_back(v != kNoValue || (t.in.size() < force.size() && force[t.in.size()]));
+    if (t.in.back()) results.push_back(v != kNoValue || b.failed() ? v : b.zeros(body.types[k]));
   }
   const Result<FunctionId> f = b.seal(results);
   if (!f) return f.error();
   t.f = *f;
   c.env.memo.add("recompute", callee, key, {t.f, t.in, {}, {}});
   return t;
+}
+
+// A solver of matvec(c…, y…) = b… becomes that of matvecᵀ(c…, v…) = ct….
+void by_transpose_solve(TransposeCtx& c, FunctionId matvec) {
+  AttrTable& at = c.tables().attrs;
+  const Body& equation = c.tables().bodies[matvec.body];
+  const std::size_t unknowns = equation.results.size(), lead = equation.num_params - unknowns;
+  const FunctionId callee = c.func(Key::callee), solve = c.func(Key::transpose_solve);
+  if (any(slice(c.linear_operands(), 0, lead))) return c.refuse();
+  if (!any(slice(c.ct_mask(), 0, unknowns))) return;
+  if (!solve) {
+    c.b.fail(Code::Unsupported, "reverse mode through " +
+                                    c.tables().debugs.function_name(callee.debug, c.tables().strings) +
+                                    ", which has a custom_linear_solve: give it a transpose_solve, or symmetric=true");
+    return;
+  }
+  FunctionId transposed = matvec;  // symmetric, where one function solves both
+  if (solve != callee) {
+    Mask linear(lead, 0);
+    linear.resize(lead + unknowns, 1);
+    const Mask all(unknowns, 1);
+    const Result<Transposed> t = recompute(c, matvec, linear, all, all, false);
+    if (!t) return forward(c.b, t.error());
+    transposed = t->f;
+  }
+  std::vector<ValueId> operands;
+  for (std::size_t k = 0; k < lead; ++k) operands.push_back(c.known(k));
+  for (std::uint32_t k = 0; k < unknowns && !c.b.failed(); ++k)
+    operands.push_back(c.ct(k) != kNoValue ? c.ct(k) : c.b.zeros(c.body.type(c.in.result(k))));
+  const std::vector<ValueId> found = c.b.emit_all(
+      Op::call, operands, at.dict({{Key::callee, solve}, {Key::matvec, transposed}, {Key::transpose_solve, callee}}));
+  for (std::size_t k = 0; k < unknowns && !c.b.failed(); ++k) c.add(lead + k, found[k]);
 }
 
 std::vector<FunctionId> branch_functions(TransposeCtx& c) {
@@ -82,9 +119,9 @@ AttrId branch_attrs(TransposeCtx& c, std::span<const FunctionId> f) {
 void transpose_call(TransposeCtx& c) {
   AttrTable& at = c.tables().attrs;
   if (const FunctionId bwd = c.func(Key::bwd); bwd && !c.func(Key::fwd)) return by_own_rule(c, bwd);
+  if (const FunctionId matvec = c.func(Key::matvec)) return by_transpose_solve(c, matvec);
   const FunctionId callee = c.func(Key::callee);
-  const bool whole = at.has(c.in.attrs, Key::policy) || at.has(c.in.attrs, Key::jvp) ||
-                     at.has(c.in.attrs, Key::derivative) || at.has(c.in.attrs, Key::fwd);
+  const bool whole = at.has(c.in.attrs, Key::policy) || has_own_rule(at, c.in.attrs);
   const Mask linear = c.linear_operands(), cts = c.ct_mask();
   const Result<Transposed> t = whole ? recompute(c, callee, linear, cts) : transpose(c.env, callee, linear, cts);
   if (!t) return forward(c.b, t.error());

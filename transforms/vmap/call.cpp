@@ -77,6 +77,7 @@ FunctionId batched_bwd(BatchCtx& c, FunctionId bwd, const Mask& in, const Mask& 
 
 void batch_call(BatchCtx& c) {
   AttrTable& at = c.t().attrs;
+  if (at.has(c.in.attrs, Key::root) || at.has(c.in.attrs, Key::matvec)) return batch_implicit(c);
   const FunctionId f = at.get_func(c.in.attrs, Key::callee);
   const Body& body = c.t().bodies[f.body];
   const Mask in(c.batched.begin(), c.batched.end());

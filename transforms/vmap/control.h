@@ -17,6 +17,9 @@ void forward_error(Builder& b, const Error& e);
 // `f` batched; `out` asks for results that must be batched and gets the flags. With `exact` no others may be.
 FunctionId batched_function(BatchCtx& c, FunctionId f, const Mask& in, Mask& out, bool exact);
 
+// A call with an own rule `root` or `matvec`.
+void batch_implicit(BatchCtx& c);
+
 // All branches batched with equal result flags.
 bool batch_branches(BatchCtx& c, std::span<const FunctionId> branches, const Mask& in, Branches& result);
 
