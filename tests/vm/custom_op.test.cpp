@@ -12,7 +12,6 @@ namespace {
 struct Host {
   std::unique_ptr<VM> vm = *VM::create();
   Context context{vm->budget()};
-  std::vector<std::string> seen;  // strides of the arguments
 
   explicit Host(std::string_view program) {
     add("two", [](auto args, auto) {  // a *= 10, then b += 1
@@ -160,6 +159,88 @@ func @f(%x: f32) {
   op.kernel = [](std::span<const CustomArg>, std::span<const Tensor>) -> Status { return Error(Code::Assert, "no"); };
   host.vm->register_op("bad", std::move(op));
   EXPECT_EQ(host.call("f", {*parse_tensor("1.0")}), "4: no");
+}
+
+constexpr std::string_view kMutating = R"(
+extern op "two"(mut %a: f32[..], mut %b: f32[..])
+extern op "inc"(mut %z: f32[..])
+extern op "rev"(%src: f32[n], mut %dst: f32[n])
+func @reversed(mut %x: f32[8]) {
+  %y = clone %x
+  rev %y, %x
+  %r = mul %x, 2.0
+  ret %r
+}
+func @overlapping(mut %t: f32[4]) {
+  %a = narrow %t {axis=0, start=0, length=3}
+  %b = narrow %t {axis=0, start=1, length=3}
+  two %a, %b
+  ret %a, %b
+}
+func @offset(mut %base: f32[6]) {
+  %z = narrow %base {axis=0, start=3, length=3}
+  inc %z
+  ret
+}
+func @column(mut %x: f32[2,2]) {
+  %c = select %x {axis=1, index=1}
+  inc %c
+  ret
+}
+func @wide(mut %x: f32[1]) {
+  %v = expand %x {shape=[3]}
+  inc %v
+  ret
+}
+func @not_mut(%x: f32[1]) {
+  inc %x
+  ret
+}
+)";
+
+// R18: copies and overlapping arguments of ops that write.
+TEST(CustomOp, WritesIntoTheProgramsTensors) {
+  Host host(kMutating);
+  const Tensor x = *parse_tensor("f32[8] [0, 1, 2, 3, 4, 5, 6, 7]");
+  EXPECT_EQ(host.call("reversed", {x}), "f32[8] [14.0, 12.0, 10.0, 8.0, 6.0, 4.0, 2.0, 0.0]");
+  EXPECT_EQ(print(x), "f32[8] [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]");
+  const Tensor t = *parse_tensor("f32[4] [1, 2, 3, 4]");
+  EXPECT_EQ(host.call("overlapping", {t}), "f32[3] [10.0, 21.0, 31.0] f32[3] [21.0, 31.0, 5.0]");
+  EXPECT_EQ(print(t), "f32[4] [10.0, 21.0, 31.0, 5.0]");
+  const Tensor base = *parse_tensor("f32[6] [0, 1, 2, 3, 4, 5]");
+  EXPECT_EQ(host.call("offset", {base}), "");
+  EXPECT_EQ(print(base), "f32[6] [0.0, 1.0, 2.0, 4.0, 5.0, 6.0]");
+}
+
+TEST(CustomOp, WhatTheKernelCantStrideGoesThroughATemporary) {
+  Host host(kMutating);
+  const Tensor x = *parse_tensor("f32[2,2] [[1, 2], [3, 4]]");
+  EXPECT_EQ(host.call("column", {x}), "");
+  EXPECT_EQ(print(x), "f32[2,2] [[1.0, 3.0], [3.0, 5.0]]");
+  std::int64_t stride = 0;
+  Host other(kMutating);
+  other.add(
+      "inc", [&](auto args, auto) { stride = args[0]->layout().strides[0]; }, true);
+  EXPECT_EQ(other.call("column", {x}), "");
+  EXPECT_EQ(stride, 2);
+}
+
+TEST(CustomOp, RefusedWrites) {
+  Host host(kMutating);
+  const Tensor x = *parse_tensor("f32[1] [1]");
+  EXPECT_NE(host.call("wide", {x}).find("can't write into an expanded or overlapping view"), std::string::npos);
+  EXPECT_NE(host.call("not_mut", {x}).find("mut"), std::string::npos);
+  EXPECT_EQ(print(x), "f32[1] [1.0]");
+}
+
+TEST(CustomOp, FunctionalizedGivesTheSame) {
+  Host host(kMutating);
+  EXPECT_EQ(host.call("functionalize(@reversed)", {*parse_tensor("f32[8] [0, 1, 2, 3, 4, 5, 6, 7]")}),
+            "f32[8] [14.0, 12.0, 10.0, 8.0, 6.0, 4.0, 2.0, 0.0] f32[8] [7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0]");
+  EXPECT_EQ(host.call("functionalize(@overlapping)", {*parse_tensor("f32[4] [1, 2, 3, 4]")}),
+            "f32[3] [10.0, 21.0, 31.0] f32[3] [21.0, 31.0, 5.0] f32[4] [10.0, 21.0, 31.0, 5.0]");
+  EXPECT_EQ(host.call("functionalize(@offset)", {*parse_tensor("f32[6] [0, 1, 2, 3, 4, 5]")}),
+            "f32[6] [0.0, 1.0, 2.0, 4.0, 5.0, 6.0]");
 }
 
 }  // namespace

@@ -65,6 +65,23 @@ TEST(Eager, AWriteIntoOverlappingElementsIsRefusedAndLeavesTheBase) {
   EXPECT_EQ(print(x), "f32[2,1] [[1.0], [1.0]]");
 }
 
+// R19: what comes back is the view itself, with its strides and offset over the caller's storage.
+TEST(Eager, AReturnedViewKeepsStridesAndStorage) {
+  Full m;
+  const FunctionId f = m.full({m.f32({2, 3})}, [](Builder& b, const auto& v) {
+    const ValueId y = transposed(b, v[0]);
+    b.emit(Op::write, {y, b.scalar(DType::F32, 2)}, {{Key::op, "mul"}});
+    return std::vector{y};
+  });
+  const Tensor x = numbers("f32[2,3] [[0, 1, 2], [3, 4, 5]]");
+  const auto out = EagerRun(m.context, {}).call(**m.code.get(m.t, f, {}), {x});
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->front().layout().strides, (Dimensions{1, 3}));
+  EXPECT_EQ(out->front().data(), x.data());
+  out->front().as<float>()[3] = -1;
+  EXPECT_EQ(print(x), "f32[2,3] [[0.0, 2.0, 4.0], [-1.0, 8.0, 10.0]]");
+}
+
 TEST(Eager, OverlapIsExact) {
   EXPECT_FALSE(overlaps_itself(Layout{{2, 3}, {3, 1}, 0}));
   EXPECT_FALSE(overlaps_itself(Layout{{3, 2}, {1, -3}, 9}));

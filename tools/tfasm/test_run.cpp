@@ -51,6 +51,7 @@ Verdict TestRun::run(Tier tier) {
     verdict_.skipped = verdict_.failures.empty();
     return std::move(verdict_);
   }
+  vm_.reset_globals();
   const Module& m = vm_.program().module();
   for (const Stmt& s : Module::at(m.stmts, m.blocks[test_.block].stmts))
     if (!statement(s)) break;

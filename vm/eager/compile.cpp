@@ -12,6 +12,8 @@ namespace tfvm {
 
 namespace {
 
+bool is_custom(Op op) { return op == Op::extern_ || op == Op::auto_functionalized || op == Op::auto_functionalized_v2; }
+
 ValueType value_type(const Tables& t, TypeId type) {
   const Dims dims = t.types.dims(type);
   return {t.types.dtype(type), {dims.begin(), dims.end()}, t.types.bytes(type), t.types[type].kind == TypeKind::Tape};
@@ -109,7 +111,7 @@ class EagerCompiler {
       return ok();
     }
     if (in.op == Op::pack || in.op == Op::unpack) return step(Kind::Move, in, i), ok();
-    if (in.op == Op::extern_) return custom(i, in);
+    if (is_custom(in.op)) return custom(i, in);
     if (is_view_here(in)) {
       const bool whole = in.op == Op::real && !is_complex(t_.types.dtype(body_.type(in.operands[0])));
       step(Kind::View, in, i).view = view_op(t_, whole ? Op::alias : in.op, in.attrs, body_.type(in.result()));
@@ -146,7 +148,7 @@ class EagerCompiler {
     for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
       const Instr in = body_.instr(i);
       const bool writes = info(in.op).effect == OpEffect::Write && in.op != Op::extern_;
-      const bool keeps = in.op == Op::extern_ || in.op == Op::pack || is_view_here(in) || by_steps(in);
+      const bool keeps = is_custom(in.op) || in.op == Op::pack || is_view_here(in) || by_steps(in);
       for (ValueId v : writes ? in.operands.first(1) : keeps ? in.operands : in.operands.first(0)) out[index(v)] = 1;
     }
     return out;
@@ -344,7 +346,7 @@ bool EagerCache::runs_by_steps(const Tables& t, FunctionId f) {
   bool found = body.full;
   for (std::uint32_t i = 0; i < body.num_instrs() && !found; ++i) {
     const Op op = body.ops[i];
-    found = op == Op::extern_ ||
+    found = is_custom(op) ||
             std::ranges::any_of(callees(t, op, body.attrs[i]), [&](FunctionId g) { return runs_by_steps(t, g); });
   }
   by_steps_.emplace(f.body, found);
