@@ -7,6 +7,7 @@ include(CMakePackageConfigHelpers)
 set(TFVM_LINK_fmt::fmt fmt fmt::fmt -lfmt)
 set(TFVM_LINK_Threads::Threads Threads Threads::Threads -pthread)
 set(TFVM_LINK_xxhash::xxhash "" xxhash -lxxhash)
+set(TFVM_LINK_asmjit::asmjit asmjit asmjit::asmjit -lasmjit)
 
 # tfvm_install(): after all layers are there (tfvm_library notes them).
 function(tfvm_install)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "bytecode/consts.h"
+#include "jit/region/block_op.h"
 
 namespace tfvm {
 
@@ -60,6 +61,8 @@ struct Maker {
   Rng& rng;
   RandomNest out;
   DType dtype;
+  std::vector<DType> dtypes;
+  bool all_ops;
 
   std::uint32_t memory_for(DType d, std::int64_t elements) {
     std::vector<std::byte> m(static_cast<std::size_t>(elements * size_of(d)));
@@ -110,9 +113,21 @@ struct Maker {
       n.in[static_cast<std::size_t>(k)] = value(o == Op::select && k == 0 ? DType::Bool : in);
     add(n);
   }
+  // An op with a kernel for d, of those that take and give d alone or compare.
+  void any_op(DType d) {
+    std::vector<Op> ops;
+    for (std::size_t k = 0; k < kOps; ++k) {
+      const Op o = static_cast<Op>(k);
+      if (is_elementwise(o) && o != Op::select && find_block_op(o, d)) ops.push_back(o);
+    }
+    const Op o = ops[static_cast<std::size_t>(pick(rng, static_cast<std::int64_t>(ops.size())))];
+    const bool is_predicate = info(o).kind == OpKind::Compare || o == Op::isnan || o == Op::isinf || o == Op::isfinite;
+    op(o, is_predicate ? DType::Bool : d, d, static_cast<int>(info(o).operands.size()));
+  }
   void random_op() {
     const DType d = dtype;
-    const DType other = static_cast<DType>(pick(rng, static_cast<std::int64_t>(DType::C64)));
+    const DType other = dtypes[static_cast<std::size_t>(pick(rng, static_cast<std::int64_t>(dtypes.size())))];
+    if (all_ops && chance(rng, 60)) return any_op(d);
     switch (pick(rng, d == DType::Bool ? 4 : is_float(d) ? 12 : 10)) {
       case 0:
         return op(Op::cast, other, d, 1);
@@ -163,7 +178,9 @@ struct Maker {
 }  // namespace
 
 RandomNest random_nest(Rng& rng, const RandomNestOptions& options) {
-  Maker m{rng, {}, options.dtype};
+  Maker m{rng, {}, options.dtype, options.dtypes, options.all_ops};
+  if (m.dtypes.empty())
+    for (int d = 0; d < static_cast<int>(DType::C64); ++d) m.dtypes.push_back(static_cast<DType>(d));
   Nest& nest = m.out.nest;
   nest.extents = options.extents;
   if (nest.extents.empty()) {

@@ -20,6 +20,8 @@ struct RandomNestOptions {
   bool reduce = false;
   DType dtype = DType::F32;  // of most values
   int ops = 6;
+  std::vector<DType> dtypes;  // that casts go to and come from; empty: all but complex
+  bool all_ops = false;       // draw from every op that has a block op; else from a few
 };
 
 RandomNest random_nest(std::mt19937_64& rng, const RandomNestOptions& options);

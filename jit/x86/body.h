@@ -1,0 +1,100 @@
+#pragma once
+// Emits straight lines of lane code: one trip of the inner loop, or what is computed once before it.
+
+#include "jit/x86/registers.h"
+#include "jit/x86/shape.h"
+
+namespace tfvm::x86 {
+
+enum class Trip : std::uint8_t {
+  Whole,  // all lanes
+  Rest,   // the first few lanes, as args[kArgRest] says
+  One,    // the first lane
+};
+
+// What the code of one nest shares; laid out by the prologue (emit.cpp).
+struct Emission {
+  ax::Assembler& a;
+  const NestShape& shape;
+  const LaneCode& code;
+  Frame frame;
+  Pool pool;
+  bool is_avx512;
+  std::vector<Pointer> pointers;    // of accesses
+  std::vector<std::int32_t> index;  // Strided: lane * stride as i32 of each lane; iota: as i64, a register per part
+  std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
+  std::int32_t bytes = 0;                  // 64 bytes to gather bools in
+  std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
+  std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
+
+  int reg_bytes() const { return code.reg_bytes(); }
+  ax::Mem arg(int k) const { return ax::ptr(kArgs, 8 * k); }
+  ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
+  ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
+
+  static constexpr ax::Gp kArgs = ax::rbx;   // the arguments
+  static constexpr ax::Gp kIndex = ax::r12;  // points of the inner loop that are done
+  static constexpr ax::Gp kEnd = ax::r13;    // of the inner loop's whole trips
+};
+
+class Body {
+ public:
+  Body(Emission& e, std::vector<LaneId> order, Trip trip);
+  void run();
+  // The code of rare calls, placed out of the way.
+  void emit_rare_calls();
+
+ private:
+  struct RareCall {
+    aj::Label entry, back;
+    const LaneCall* call;
+    std::vector<ax::Reg> live, results;
+    std::vector<std::vector<aj::Operand>> in;
+  };
+
+  void inst(LaneId v);
+  bool simple(LaneId v);  // one machine instruction from the table
+  void fma(LaneId v);
+  void shift(LaneId v);
+  void compare(LaneId v);
+  void select(LaneId v);
+  void mask_op(LaneId v);
+  void convert(LaneId v);
+  void load(LaneId v);
+  void load_bool(LaneId v);
+  void load_strided(LaneId v);
+  void iota(LaneId v);
+  void store(LaneId v);
+  void store_bool(LaneId v);
+  void call(LaneId v);
+  void rare_call(LaneId v);
+  void call_part(LaneId v);
+
+  // Memory of a part of an access at the present trip; may use rax and rdx.
+  ax::Mem address(std::uint32_t access, int bytes_per_lane, int part);
+  ax::Gp strided(std::uint32_t access, int part, int lanes_per_part);
+  void each_lane(std::uint32_t access, int part, int size, int count, bool is_load);
+  ax::Mem rest_mask(int width, int part) const;
+  ax::Mem full(ax::Mem m) const { return m.setSize(static_cast<std::uint32_t>(e_.reg_bytes())), m; }
+  ax::Vec half(const ax::Reg& r) const {
+    return e_.reg_bytes() == 64 ? ax::Vec(ax::ymm(r.id())) : ax::Vec(ax::xmm(r.id()));
+  }
+  ax::Vec sized(const ax::Reg& r, int bytes) const;
+  void mask_to_bytes(const ax::Reg& mask, const ax::Vec& out);
+  aj::Operand upper_or_lower(LaneId v, int half_index);
+  void store_operand(const ax::Mem& to, const aj::Operand& from, DType d);
+  void call_buffers(const LaneCall& c, const std::vector<std::vector<aj::Operand>>& in);
+  int lanes_of(int width) const {
+    return e_.code.lanes() * width <= e_.reg_bytes() ? e_.code.lanes() : e_.reg_bytes() / width;
+  }
+
+  Emission& e_;
+  ax::Assembler& a_;
+  const LaneCode& code_;
+  std::vector<LaneId> order_;
+  Registers r_;
+  const Trip trip_;
+  std::vector<RareCall> rare_calls_;
+};
+
+}  // namespace tfvm::x86

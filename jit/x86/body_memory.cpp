@@ -1,0 +1,233 @@
+// Loads and stores: whole registers, the first lanes by masks, strided lanes by gathers and one by one, bytes of bools.
+#include <bit>
+
+#include "jit/x86/body.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+int log2(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
+
+}  // namespace
+
+ax::Vec Body::sized(const ax::Reg& r, int bytes) const {
+  return bytes == 64 ? ax::Vec(ax::zmm(r.id())) : bytes == 32 ? ax::Vec(ax::ymm(r.id())) : ax::Vec(ax::xmm(r.id()));
+}
+
+ax::Mem Body::rest_mask(int width, int part) const {
+  return e_.at((width == 4 ? e_.rest4 : e_.rest8)[static_cast<std::size_t>(part)]);
+}
+
+ax::Mem Body::address(std::uint32_t access, int size, int part) {
+  const ShapeAccess& s = e_.shape.accesses[access];
+  const Pointer& p = e_.pointers[access];
+  ax::Gp base = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
+  if (p.gp < 0) a_.mov(base, e_.at(p.slot));
+  if (trip_ == Trip::One || s.inner == Inner::Same) return ax::ptr(base);
+  const int lanes = s.dtype == DType::Bool ? lanes_of(4) : lanes_of(size);
+  return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)), part * lanes * size);
+}
+
+// rdx = the place of the first lane of a part.
+ax::Gp Body::strided(std::uint32_t access, int part, int lanes) {
+  const Pointer& p = e_.pointers[access];
+  const ax::Gp to = ax::rdx;
+  if (trip_ == Trip::One) {
+    p.gp >= 0 ? a_.mov(to, ax::gpq(static_cast<std::uint32_t>(p.gp))) : a_.mov(to, e_.at(p.slot));
+    return to;
+  }
+  if (part > 0)
+    a_.lea(to, ax::ptr(Emission::kIndex, part * lanes));
+  else
+    a_.mov(to, Emission::kIndex);
+  a_.imul(to, e_.arg(arg_access(e_.shape, access) + 1));
+  p.gp >= 0 ? a_.add(to, ax::gpq(static_cast<std::uint32_t>(p.gp))) : a_.add(to, e_.at(p.slot));
+  return to;
+}
+
+// Moves single elements between an access and the buffer of bytes, as many as the trip has.
+void Body::each_lane(std::uint32_t access, int part, int size, int count, bool is_load) {
+  const ax::Gp value = size == 8 ? ax::Gp(ax::rax) : ax::Gp(ax::eax), place = strided(access, part, count);
+  const auto move = [&](const ax::Mem& buffer, ax::Mem memory) {
+    ax::Mem m = buffer;
+    m.setSize(static_cast<std::uint32_t>(size));
+    memory.setSize(static_cast<std::uint32_t>(size));
+    const ax::Mem from = is_load ? memory : m, to = is_load ? m : memory;
+    if (size == 1) {
+      a_.movzx(ax::eax, from);
+      a_.mov(to, ax::al);
+    } else {
+      a_.mov(value, from);
+      a_.mov(to, value);
+    }
+  };
+  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, access) + 1));
+  if (trip_ == Trip::Whole) {
+    for (int k = 0; k < count; ++k) {
+      move(e_.at(e_.bytes + k * size), ax::ptr(place));
+      if (k + 1 < count) a_.add(place, ax::rcx);
+    }
+    return;
+  }
+  const aj::Label again = a_.newLabel(), done = a_.newLabel();
+  a_.xor_(ax::esi, ax::esi);
+  a_.bind(again);
+  a_.lea(ax::rax, ax::ptr(ax::rsi, part * count));
+  a_.cmp(ax::rax, e_.arg(kArgRest));
+  a_.jge(done);
+  a_.cmp(ax::rsi, count);
+  a_.jge(done);
+  move(ax::ptr(ax::rsp, ax::rsi, static_cast<std::uint32_t>(log2(size)), e_.bytes), ax::ptr(place));
+  a_.add(place, ax::rcx);
+  a_.inc(ax::rsi);
+  a_.jmp(again);
+  a_.bind(done);
+}
+
+void Body::load(LaneId v) {
+  const LaneInst& i = code_[v];
+  const auto access = i.in[0];
+  const int width = i.width;
+  const Inner inner = e_.shape.accesses[access].inner;
+  if (trip_ == Trip::One || inner == Inner::Same) {
+    const ax::Vec to = r_.out(v).as<ax::Vec>();
+    const ax::Mem m = address(access, width, 0);
+    width == 4 ? a_.vbroadcastss(to, m) : a_.vbroadcastsd(to, m);
+    return;
+  }
+  if (inner == Inner::Strided) return load_strided(v);
+  const ax::Vec to = sized(r_.out(v), lanes_of(width) * width);
+  if (trip_ == Trip::Whole) {
+    a_.vmovups(to, address(access, width, i.imm));
+  } else if (e_.is_avx512) {
+    const ax::KReg k = r_.mask_temp();
+    a_.kmovw(k, rest_mask(width, i.imm));
+    const ax::Mem m = address(access, width, i.imm);  // before the mask is named: it may be an instruction itself
+    width == 4 ? a_.k(k).z().vmovups(to, m) : a_.k(k).z().vmovupd(to, m);
+  } else {
+    const ax::Vec mask = sized(r_.temp(), lanes_of(width) * width);
+    a_.vmovups(mask, rest_mask(width, i.imm));
+    width == 4 ? a_.vmaskmovps(to, mask, address(access, width, i.imm))
+               : a_.vmaskmovpd(to, mask, address(access, width, i.imm));
+  }
+}
+
+void Body::load_strided(LaneId v) {
+  const LaneInst& i = code_[v];
+  const int width = i.width, lanes = lanes_of(width), bytes = lanes * width;
+  const ax::Vec to = sized(r_.out(v), bytes), index = sized(r_.temp(), lanes * 4 < 16 ? 16 : lanes * 4);
+  a_.vmovups(index, e_.at(e_.index[i.in[0]]));
+  a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
+  const ax::Gp base = strided(i.in[0], i.imm, lanes);
+  const ax::Mem m = ax::ptr(base, index);
+  if (e_.is_avx512) {
+    const ax::KReg k = r_.mask_temp();
+    trip_ == Trip::Whole ? a_.kxnorw(k, k, k) : a_.kmovw(k, rest_mask(width, i.imm));
+    width == 4 ? a_.k(k).vgatherdps(to, m) : a_.k(k).vgatherdpd(to, m);
+    return;
+  }
+  const ax::Vec mask = sized(r_.temp(), bytes);
+  trip_ == Trip::Whole ? a_.vpcmpeqd(mask, mask, mask) : a_.vmovups(mask, rest_mask(width, i.imm));
+  width == 4 ? a_.vgatherdps(to, m, mask) : a_.vgatherdpd(to, m, mask);
+}
+
+void Body::load_bool(LaneId v) {
+  const LaneInst& i = code_[v];
+  const auto access = i.in[0];
+  const Inner inner = e_.shape.accesses[access].inner;
+  const int lanes = lanes_of(4);
+  const ax::Vec t = sized(r_.temp(), lanes * 4);
+  if (trip_ == Trip::One || inner == Inner::Same) {
+    a_.vpbroadcastb(ax::xmm(t.id()), address(access, 1, 0));
+    a_.vpmovzxbd(t, ax::xmm(t.id()));
+  } else if (inner == Inner::Unit && trip_ == Trip::Whole) {
+    a_.vpmovzxbd(t, address(access, 1, i.imm));
+  } else {
+    const ax::Vec x = ax::xmm(t.id());
+    a_.vpxor(x, x, x);
+    a_.vmovups(e_.at(e_.bytes), x);
+    each_lane(access, i.imm, 1, lanes, true);
+    a_.vpmovzxbd(t, e_.at(e_.bytes));
+  }
+  if (e_.is_avx512)
+    a_.vptestmd(r_.out(v).as<ax::KReg>(), t, t);
+  else
+    a_.vpcmpgtd(r_.out(v).as<ax::Vec>(), e_.vec(t.id()), e_.pool.lanes(8, 0));
+}
+
+void Body::iota(LaneId v) {
+  const LaneInst& i = code_[v];
+  const ax::Vec to = r_.out(v).as<ax::Vec>();
+  const ax::Xmm x = ax::xmm(to.id());
+  a_.vmovq(x, strided(i.in[0], i.imm, lanes_of(8)).as<ax::Gpq>());
+  a_.vpbroadcastq(to, x);
+  if (trip_ != Trip::One && e_.shape.accesses[i.in[0]].inner != Inner::Same)
+    a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
+}
+
+void Body::store(LaneId v) {
+  const LaneInst& i = code_[v];
+  const auto access = i.in[1];
+  const int width = i.width, bytes = lanes_of(width) * width;
+  const ax::Reg value = r_.reg(i.in[0]);
+  const Inner inner = e_.shape.accesses[access].inner;
+  if (trip_ == Trip::One || inner == Inner::Same) {
+    const ax::Xmm x = ax::xmm(value.id());
+    width == 4 ? a_.vmovss(address(access, width, 0), x) : a_.vmovsd(address(access, width, 0), x);
+  } else if (inner == Inner::Strided) {
+    a_.vmovups(e_.at(e_.bytes), sized(value, bytes));
+    each_lane(access, i.imm, width, lanes_of(width), false);
+  } else if (trip_ == Trip::Whole) {
+    a_.vmovups(address(access, width, i.imm), sized(value, bytes));
+  } else if (e_.is_avx512) {
+    const ax::KReg k = r_.mask_temp();
+    a_.kmovw(k, rest_mask(width, i.imm));
+    const ax::Mem m = address(access, width, i.imm);
+    width == 4 ? a_.k(k).vmovups(m, sized(value, bytes)) : a_.k(k).vmovupd(m, sized(value, bytes));
+  } else {
+    const ax::Vec mask = sized(r_.temp(), bytes);
+    a_.vmovups(mask, rest_mask(width, i.imm));
+    width == 4 ? a_.vmaskmovps(address(access, width, i.imm), mask, sized(value, bytes))
+               : a_.vmaskmovpd(address(access, width, i.imm), mask, sized(value, bytes));
+  }
+}
+
+// The lanes of a mask as bytes 0 and 1.
+void Body::mask_to_bytes(const ax::Reg& mask, const ax::Vec& out) {
+  const ax::Vec x = ax::xmm(out.id()), m = ax::xmm(mask.id());
+  const ax::Mem ones = e_.pool.lanes(8, 0x0101010101010101u);
+  if (e_.is_avx512) {
+    a_.k(mask.as<ax::KReg>()).z().vmovdqu8(x, ones);
+    return;
+  }
+  if (lanes_of(4) == 8)
+    a_.vextracti128(x, ax::ymm(mask.id()), 1);
+  else
+    a_.vmovaps(x, m);
+  a_.vpackssdw(x, m, x);
+  a_.vpacksswb(x, x, x);
+  a_.vpand(x, x, ones);
+}
+
+void Body::store_bool(LaneId v) {
+  const LaneInst& i = code_[v];
+  const auto access = i.in[1];
+  const int lanes = lanes_of(4);
+  const ax::Reg mask = r_.reg(i.in[0]);
+  const ax::Xmm x = ax::xmm(r_.temp().id());
+  mask_to_bytes(mask, x);
+  const Inner inner = e_.shape.accesses[access].inner;
+  if (trip_ == Trip::One || inner == Inner::Same) {
+    a_.vpextrb(address(access, 1, 0), x, 0);
+  } else if (inner == Inner::Strided || trip_ == Trip::Rest) {
+    a_.vmovups(e_.at(e_.bytes), x);
+    each_lane(access, i.imm, 1, lanes, false);
+  } else if (lanes == 16) {
+    a_.vmovups(address(access, 1, i.imm), x);
+  } else {
+    lanes == 8 ? a_.vmovq(address(access, 1, i.imm), x) : a_.vmovd(address(access, 1, i.imm), x);
+  }
+}
+
+}  // namespace tfvm::x86

@@ -1,0 +1,34 @@
+#include "jit/x86/code_memory.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+asmjit::JitAllocator::CreateParams dual_mapping() {
+  asmjit::JitAllocator::CreateParams p;
+  p.options = asmjit::JitAllocatorOptions::kUseDualMapping;
+  return p;
+}
+
+}  // namespace
+
+CodeMemory::CodeMemory(const asmjit::JitAllocator::CreateParams& params) : allocator_(&params) {}
+CodeMemory::CodeMemory() : CodeMemory(dual_mapping()) {}
+
+Result<void*> CodeMemory::add(asmjit::CodeHolder& code) {
+  if (code.flatten() != asmjit::kErrorOk || code.resolveUnresolvedLinks() != asmjit::kErrorOk)
+    return Error(Code::Internal, "generated code has an open label");
+  void *run = nullptr, *write = nullptr;
+  const std::size_t size = code.codeSize();
+  if (allocator_.alloc(&run, &write, size) != asmjit::kErrorOk || run == write)
+    return Error(Code::Memory, "the system gives no executable memory");
+  if (code.relocateToBase(reinterpret_cast<std::uint64_t>(run)) != asmjit::kErrorOk ||
+      code.copyFlattenedData(write, size) != asmjit::kErrorOk) {
+    allocator_.release(run);
+    return Error(Code::Internal, "generated code can't be placed");
+  }
+  bytes_ += size;
+  return run;
+}
+
+}  // namespace tfvm::x86

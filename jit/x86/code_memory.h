@@ -1,0 +1,25 @@
+#pragma once
+// Memory for machine code. Every page is mapped twice, once to be written and once to be run: none is ever writable and
+// executable.
+
+#include <asmjit/x86.h>
+
+#include "bytecode/status.h"
+
+namespace tfvm::x86 {
+
+class CodeMemory {
+ public:
+  CodeMemory();
+  // Copies finished code to where it can run; gives its address, and keeps it until this is destroyed. Memory: the
+  // system maps nothing executable.
+  Result<void*> add(asmjit::CodeHolder& code);
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  explicit CodeMemory(const asmjit::JitAllocator::CreateParams& params);
+  asmjit::JitAllocator allocator_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tfvm::x86

@@ -1,0 +1,70 @@
+#pragma once
+// The builder that traces jit/math's templates into lane code. Same contract as math::Native (jit/math/native.h). A
+// Scalar stays a number until an operation takes it; what is done to two numbers is done at once, with the same
+// rounding.
+
+#include "jit/math/native.h"
+#include "jit/x86/lane_values.h"
+
+namespace tfvm::x86 {
+
+template <class T>
+struct LaneBuilder {
+  using Scalar = T;
+  using Int = typename LaneInt<T>::Int;
+  static constexpr int width = sizeof(T);
+
+  LaneCode* code = nullptr;
+
+  using M = LaneMask<T>;
+  using I = LaneInt<T>;
+  using F = LaneFloat<T>;
+
+  F fma(F a, F b, F c) const { return {code, code->op(LaneOp::Fma, width, a.in(code), b.in(code), c.in(code))}; }
+  F sqrt(F x) const { return {code, code->op(LaneOp::Sqrt, width, x.in(code))}; }
+  F rounded(F x, int mode) const { return {code, code->op(LaneOp::Round, width, x.in(code), kNoLane, kNoLane, mode)}; }
+  F floor(F x) const { return rounded(x, 9); }
+  F ceil(F x) const { return rounded(x, 10); }
+  F trunc(F x) const { return rounded(x, 11); }
+  F round(F x) const { return rounded(x, 8); }
+  LaneId selected(M m, LaneId a, LaneId b) const { return code->op(LaneOp::Select, width, m.v, a, b); }
+  F select(M m, F a, F b) const { return {code, selected(m, a.in(code), b.in(code))}; }
+  I select(M m, I a, I b) const { return {code, selected(m, a.in(code), b.in(code))}; }
+  F select(M m, T a, T b) const { return select(m, F(a), F(b)); }
+  I select(M m, Int a, Int b) const { return select(m, I(a), I(b)); }
+  I bits(F x) const { return x.code ? I(code, x.v) : I(std::bit_cast<Int>(x.number)); }
+  F from_bits(I x) const { return x.code ? F(code, x.v) : F(std::bit_cast<T>(x.number)); }
+
+  // The rare lanes are noted: for them the whole function is called (see LaneCall::masks), so `fn` is never traced, and
+  // what only a rare part does gives anything.
+  template <class Fn>
+  F rare(M m, F usual, Fn) const {
+    code->rare.push_back(m.v);
+    return usual;
+  }
+  template <class Fn>
+  F each(Fn, F x, F) const {
+    return x;
+  }
+  F lookup(const T*, I) const { return F(T(0)); }
+
+  template <class Fn, class... Xs>
+  F in_f64(Fn fn, Xs... x) const {
+    if constexpr (sizeof(T) == 8) {
+      return fn(*this, x...);
+    } else {
+      using Wide = LaneBuilder<double>;
+      const auto half = [&](int h) {
+        const auto widen = [&](F f) -> typename Wide::F {
+          if (!f.code) return double(f.number);
+          return {code, code->op(LaneOp::FloatToDouble, 8, f.v, kNoLane, kNoLane, h)};
+        };
+        return typename Wide::F(fn(Wide{code}, widen(x)...)).in(code);
+      };
+      const LaneId low = half(0), high = code->lanes() * 8 <= code->reg_bytes() ? kNoLane : half(1);
+      return {code, code->op(LaneOp::DoubleToFloat, 4, low, high)};
+    }
+  }
+};
+
+}  // namespace tfvm::x86

@@ -1,0 +1,144 @@
+#include "jit/x86/lane_code.h"
+
+#include <algorithm>
+
+namespace tfvm::x86 {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) { return (h ^ x) * 0x9e3779b97f4a7c15u + (h >> 29); }
+
+std::uint64_t hash(const LaneInst& i) {
+  std::uint64_t h = mix(i.bits, static_cast<std::uint64_t>(i.op) << 16 | std::uint64_t{i.width} << 8 | i.imm);
+  for (LaneId in : i.in) h = mix(h, in);
+  return h ^ h >> 32;
+}
+
+bool is_pure(LaneOp op) {
+  return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Call && op != LaneOp::CallPart;
+}
+
+bool commutes(LaneOp op) {
+  switch (op) {
+    case LaneOp::Add:
+    case LaneOp::Mul:
+    case LaneOp::IAdd:
+    case LaneOp::IMul:
+    case LaneOp::And:
+    case LaneOp::Or:
+    case LaneOp::Xor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool is_mask(LaneOp op) {
+  switch (op) {
+    case LaneOp::LoadBool:
+    case LaneOp::Compare:
+    case LaneOp::IEq:
+    case LaneOp::IGt:
+    case LaneOp::MaskAnd:
+    case LaneOp::MaskOr:
+    case LaneOp::MaskXor:
+    case LaneOp::MaskNot:
+    case LaneOp::MaskWiden:
+    case LaneOp::MaskNarrow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_result(LaneOp op) { return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Call; }
+
+LaneId LaneCode::add(const LaneInst& inst) {
+  if (is_pure(inst.op)) {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = hash(inst) & mask;
+    for (; table_[at] != kNoLane; at = (at + 1) & mask)
+      if (insts_[table_[at]] == inst) return table_[at];
+    table_[at] = static_cast<LaneId>(insts_.size());
+  }
+  insts_.push_back(inst);
+  const auto id = static_cast<LaneId>(insts_.size() - 1);
+  if (2 * insts_.size() > table_.size()) grow();
+  return id;
+}
+
+void LaneCode::grow() {
+  table_.assign(2 * table_.size(), kNoLane);
+  const std::size_t mask = table_.size() - 1;
+  for (LaneId v = 0; v < insts_.size(); ++v) {
+    if (!is_pure(insts_[v].op)) continue;
+    std::size_t at = hash(insts_[v]) & mask;
+    while (table_[at] != kNoLane) at = (at + 1) & mask;
+    table_[at] = v;
+  }
+}
+
+LaneId LaneCode::negated(LaneId v) const {
+  const LaneInst& i = insts_[v];
+  if (i.op != LaneOp::Xor) return kNoLane;
+  const std::uint64_t sign = i.width == 4 ? 0x80000000u : std::uint64_t{1} << 63;
+  for (int k = 0; k < 2; ++k) {
+    const LaneInst& c = insts_[i.in[k]];
+    if (c.op == LaneOp::Const && c.width == i.width && c.bits == sign) return i.in[1 - k];
+  }
+  return kNoLane;
+}
+
+// Negations are exact, so they go into the sums and products that take them.
+LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) {
+  LaneInst inst{o, static_cast<std::uint8_t>(width), static_cast<std::uint8_t>(imm), {a, b, c}, 0};
+  const auto strip = [&](int k, int flag) {
+    if (const LaneId x = negated(inst.in[k]); x != kNoLane) {
+      inst.in[k] = x;
+      inst.imm = static_cast<std::uint8_t>(inst.imm ^ flag);
+    }
+  };
+  if (o == LaneOp::Fma) strip(0, 1), strip(1, 1), strip(2, 2);
+  if ((o == LaneOp::Add || o == LaneOp::Sub) && negated(b) != kNoLane) {
+    inst.in[1] = negated(b);
+    inst.op = o == LaneOp::Add ? LaneOp::Sub : LaneOp::Add;
+  }
+  if (commutes(inst.op) && inst.in[0] > inst.in[1]) std::swap(inst.in[0], inst.in[1]);
+  return add(inst);
+}
+
+std::vector<LaneId> LaneCode::call(LaneCall call) {
+  LaneInst inst;
+  inst.op = LaneOp::Call;
+  inst.bits = calls_.size();
+  const int bytes = call.out == DType::Bool ? 4 : static_cast<int>(size_of(call.out));
+  const bool is_bool = call.out == DType::Bool;
+  calls_.push_back(std::move(call));
+  insts_.push_back(inst);
+  const auto id = static_cast<LaneId>(insts_.size() - 1);
+  std::vector<LaneId> parts;
+  for (int k = 0; k < this->parts(bytes); ++k) {
+    LaneInst part;
+    part.op = LaneOp::CallPart;
+    part.width = static_cast<std::uint8_t>(bytes);
+    part.imm = static_cast<std::uint8_t>(k);
+    part.in[0] = id;
+    parts.push_back(add(part));
+  }
+  if (is_bool)
+    for (LaneId& p : parts) p = op(LaneOp::IGt, 4, p, constant(4, 0));
+  return parts;
+}
+
+std::vector<std::uint8_t> LaneCode::mark_needed() const {
+  std::vector<std::uint8_t> needed(insts_.size(), 0);
+  for (LaneId v = static_cast<LaneId>(insts_.size()); v-- > 0;) {
+    if (insts_[v].op == LaneOp::Store || insts_[v].op == LaneOp::StoreBool) needed[v] = 1;
+    if (needed[v]) for_operands(v, [&](LaneId in) { needed[in] = 1; });
+  }
+  return needed;
+}
+
+}  // namespace tfvm::x86

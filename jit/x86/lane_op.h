@@ -1,0 +1,60 @@
+#pragma once
+// The operations of lane code; see lane_code.h.
+
+#include <cstdint>
+
+namespace tfvm::x86 {
+
+enum class LaneOp : std::uint8_t {
+  Const,      // bits in every lane
+  Load,       // in[0]: access; imm: part
+  LoadBool,   // the same, of bytes 0 and 1 -> mask of 4-byte lanes
+  Iota,       // in[0]: access; imm: part -> i64 lanes
+  Store,      // in[0]: value, in[1]: access; imm: part
+  StoreBool,  // the same, of a mask of 4-byte lanes
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Sqrt,
+  Round,    // imm: nearest even, down, up, to zero
+  Fma,      // imm: 1 negates the product, 2 negates the third
+  Compare,  // imm: predicate of vcmpps
+  IAdd,
+  ISub,
+  IMul,     // low halves of 4-byte lanes
+  MulWide,  // of the low 4 bytes of 8-byte lanes, unsigned
+  Shl,
+  ShrL,
+  ShrA,  // imm: count
+  ShlV,
+  ShrLV,
+  ShrAV,  // counts per lane; the width or more gives 0, ShrAV (4 bytes only) the sign
+  IEq,
+  IGt,  // masks
+  And,
+  Or,
+  Xor,
+  Select,  // mask ? in[1] : in[2]
+  MaskAnd,
+  MaskOr,
+  MaskXor,
+  MaskNot,
+  MaskWiden,   // 4-byte lanes -> 8-byte lanes of half imm
+  MaskNarrow,  // two masks of 8-byte lanes -> one of 4-byte lanes; in[1] may be none
+  FloatToDouble,
+  IntToDouble,
+  IntToLong,  // half imm of 4-byte lanes -> 8-byte lanes
+  DoubleToFloat,
+  DoubleToInt,
+  LongToInt,  // two registers -> one; in[1] may be none; DoubleToInt truncates
+  IntToFloat,
+  FloatToInt,  // FloatToInt truncates; outside the range gives the least integer
+  Call,        // bits: index into calls; its results are the CallPart instructions behind it
+  CallPart,    // in[0]: the Call; imm: part
+};
+
+bool is_mask(LaneOp op);
+bool has_result(LaneOp op);
+
+}  // namespace tfvm::x86

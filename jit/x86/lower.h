@@ -1,0 +1,60 @@
+#pragma once
+// From the nodes of a nest to lane code.
+
+#include "jit/x86/lane_code.h"
+#include "jit/x86/shape.h"
+
+namespace tfvm::x86 {
+
+class Lowering {
+ public:
+  Lowering(const NestShape& shape, LaneCode& code) : shape_(shape), code_(code) {}
+  void run();
+
+  // For the rows below.
+  LaneCode& code() { return code_; }
+  const Lanes& value(std::uint32_t node) const { return values_[node]; }
+  DType dtype(std::uint32_t node) const { return shape_.nodes[node].dtype; }
+  int parts(DType d) const { return code_.parts(static_cast<int>(size_of(d))); }
+  // The masks of a bool value in lanes of 4 or of 8 bytes.
+  const std::vector<LaneId>& masks(std::uint32_t node, int width);
+  // The width in which a bool value is at hand.
+  int mask_width(std::uint32_t node) const { return values_[node].parts.empty() ? 8 : 4; }
+  // `parts` of dtype `from` converted: rows of the op cast, and iota.
+  bool cast(DType from, DType to, const std::vector<LaneId>& parts, Lanes& out);
+  // The block interpreter's function on the operands, for lanes of `masks` (none: for all).
+  void call(const NestNode& n, std::vector<LaneId> masks, std::vector<LaneId> usual, Lanes& out);
+
+ private:
+  void node(const NestNode& n, Lanes& out);
+  void store(const ShapeStore& s);
+
+  const NestShape& shape_;
+  LaneCode& code_;
+  std::vector<Lanes> values_;
+};
+
+// An op as lane code; false: not for these dtypes.
+using LowerFn = bool (*)(Lowering& low, const NestNode& n, Lanes& out);
+
+// The families of rows; null: no row for the op.
+LowerFn find_float_row(Op op);
+LowerFn find_int_row(Op op);
+LowerFn find_compare_row(Op op);  // comparisons, predicates, select, ops of bools
+LowerFn find_cast_row(Op op);
+
+template <std::size_t N, class Row>
+LowerFn find_lower_row(const Row (&rows)[N], Op op) {
+  for (const Row& r : rows)
+    if (r.op == op) return r.fn;
+  return nullptr;
+}
+
+struct LowerRow {
+  Op op;
+  LowerFn fn;
+};
+
+inline bool is_float_lane(DType d) { return d == DType::F32 || d == DType::F64; }
+
+}  // namespace tfvm::x86

@@ -1,0 +1,91 @@
+#include "jit/x86/native.h"
+
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "jit/x86/code_memory.h"
+#include "jit/x86/emit.h"
+
+namespace tfvm {
+
+using x86::ShapedNest;
+
+namespace {
+
+const asmjit::CpuFeatures::X86& features() { return asmjit::CpuInfo::host().features().x86(); }
+
+Status init(asmjit::CodeHolder& code) {
+  if (code.init(asmjit::Environment::host()) == asmjit::kErrorOk) return ok();
+  return Error(Code::Internal, "the assembler can't start");
+}
+
+}  // namespace
+
+struct NestCompiler::State {
+  const Isa isa;
+  std::mutex lock;
+  x86::CodeMemory memory;
+  std::unordered_map<std::string, NativeNest::Entry> entries;
+  std::optional<Error> refused;
+
+  int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
+  Result<NativeNest::Entry> entry(const x86::NestShape& shape);
+};
+
+bool NestCompiler::is_available() { return features().hasAVX2() && features().hasFMA(); }
+
+Isa NestCompiler::best_isa() {
+  const auto& f = features();
+  const bool has = f.hasAVX512_F() && f.hasAVX512_BW() && f.hasAVX512_DQ() && f.hasAVX512_VL();
+  return has ? Isa::Avx512 : Isa::Avx2;
+}
+
+NestCompiler::NestCompiler(Isa isa) : state_(new State{.isa = isa}) {}
+NestCompiler::~NestCompiler() = default;
+
+Result<NativeNest::Entry> NestCompiler::State::entry(const x86::NestShape& shape) {
+  const std::string k = key(shape);
+  if (const auto it = entries.find(k); it != entries.end()) return it->second;
+  if (refused) return *refused;
+  asmjit::CodeHolder code;
+  if (Status s = init(code); !s) return std::move(s).error();
+  if (Status s = x86::emit_nest(shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
+  const Result<void*> at = memory.add(code);
+  if (!at) {
+    if (at.error().code == Code::Memory) refused = at.error();
+    return at.error();
+  }
+  const auto entry = reinterpret_cast<NativeNest::Entry>(*at);
+  entries.emplace(k, entry);
+  return entry;
+}
+
+Result<NativeNest> NestCompiler::compile(const Nest& nest) {
+  Result<ShapedNest> shaped = x86::take_apart(nest, state_->reg_bytes());
+  if (!shaped) return std::move(shaped).error();
+  if (shaped->is_empty) return NativeNest(nullptr, {});
+  const std::lock_guard guard(state_->lock);
+  const Result<NativeNest::Entry> entry = state_->entry(shaped->shape);
+  if (!entry) return entry.error();
+  return NativeNest(*entry, std::move(shaped->args));
+}
+
+Result<std::string> NestCompiler::listing(const Nest& nest) {
+  const Result<ShapedNest> shaped = x86::take_apart(nest, state_->reg_bytes());
+  if (!shaped) return shaped.error();
+  if (shaped->is_empty) return std::string("no points\n");
+  asmjit::CodeHolder code;
+  if (Status s = init(code); !s) return std::move(s).error();
+  asmjit::StringLogger logger;
+  code.setLogger(&logger);
+  if (Status s = x86::emit_nest(shaped->shape, state_->isa == Isa::Avx512, code); !s) return std::move(s).error();
+  return std::string(logger.data(), logger.dataSize());
+}
+
+NestCompiler::Counts NestCompiler::counts() const {
+  const std::lock_guard guard(state_->lock);
+  return {state_->entries.size(), state_->memory.bytes()};
+}
+
+}  // namespace tfvm

@@ -1,0 +1,60 @@
+#pragma once
+// Native code of loop nests for x86-64. A build without it (TFVM_JIT=OFF) has the same interface: nothing is available,
+// and every nest stays in the block interpreter.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bytecode/status.h"
+#include "jit/region/nest.h"
+
+namespace tfvm {
+
+enum class Isa : std::uint8_t { Avx2, Avx512 };
+
+// One nest ready to run: code, shared by all nests of its shape, and the arguments of this one. Bits are those of
+// run_nest, but for the payload and sign of NaN. Running allocates nothing; many threads may run one nest.
+class NativeNest {
+ public:
+  using Entry = void (*)(std::byte* const* bases, const std::int64_t* args);
+  NativeNest(Entry entry, std::vector<std::int64_t> args) : entry_(entry), args_(std::move(args)) {}
+  void run(std::byte* const* bases) const {
+    if (entry_) entry_(bases, args_.data());
+  }
+
+ private:
+  Entry entry_;  // null: there are no points
+  std::vector<std::int64_t> args_;
+};
+
+// Makes code, and keeps it until it is destroyed: it outlives the nests. May be used from many threads.
+class NestCompiler {
+ public:
+  // Whether this build and machine can run native code at all, and the best of its instruction sets.
+  static bool is_available();
+  static Isa best_isa();
+
+  explicit NestCompiler(Isa isa = best_isa());
+  ~NestCompiler();
+  NestCompiler(const NestCompiler&) = delete;
+
+  // Unsupported: a nest that has no native code. Memory: the system refuses executable memory; later calls fail at
+  // once.
+  Result<NativeNest> compile(const Nest& nest);
+  // The machine code as text, without keeping it.
+  Result<std::string> listing(const Nest& nest);
+  // How many shapes have code, and their bytes.
+  struct Counts {
+    std::size_t shapes = 0, bytes = 0;
+  };
+  Counts counts() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tfvm

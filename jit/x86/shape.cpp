@@ -1,0 +1,159 @@
+#include "jit/x86/shape.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+
+#include "jit/region/loops.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+bool has_lanes(DType d) {
+  switch (d) {
+    case DType::Bool:
+    case DType::I32:
+    case DType::U32:
+    case DType::I64:
+    case DType::U64:
+    case DType::F32:
+    case DType::F64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error unsupported(const char* what) { return {Code::Unsupported, what}; }
+
+int choose_lanes(const Nest& nest, bool one, int reg_bytes) {
+  bool has4 = false, has8 = false;
+  for (const NestNode& n : nest.nodes) {
+    has4 = has4 || (n.dtype != DType::Bool && size_of(n.dtype) == 4);
+    has8 = has8 || size_of(n.dtype) == 8;
+  }
+  return (one || (has8 && !has4)) ? reg_bytes / 8 : reg_bytes / 4;
+}
+
+class TakeApart {
+ public:
+  TakeApart(const Nest& nest, int reg_bytes) : nest_(nest), reg_bytes_(reg_bytes) {}
+
+  Result<ShapedNest> run() {
+    if (nest_.has_reduction()) return unsupported("a nest with reductions has no native code");
+    for (const NestNode& n : nest_.nodes)
+      if (!has_lanes(n.dtype)) return unsupported("a nest over 8-bit, 16-bit or complex dtypes has no native code");
+    plan_loops(nest_, loops_);
+    if (loops_.mode == NestMode::Nothing) {
+      out_.is_empty = true;
+      return std::move(out_);
+    }
+    choose_inner();
+    NestShape& s = out_.shape;
+    s.one = loops_.mode == NestMode::Scalar;
+    s.loops = static_cast<int>(loops_.extents.size());
+    s.lanes = choose_lanes(nest_, s.one, reg_bytes_);
+    s.nodes = nest_.nodes;
+    for (NestNode& n : s.nodes)
+      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
+        n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+    std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
+    for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
+    if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
+    arguments();
+    return std::move(out_);
+  }
+
+ private:
+  // The longest loop goes inside where the innermost one fills no register; any order gives the same elements.
+  void choose_inner() {
+    auto& e = loops_.extents;
+    if (e.size() < 2 || e.back() >= 8) return;
+    const auto longest = std::ranges::max_element(e);
+    if (*longest <= e.back()) return;
+    const auto from = longest - e.begin();
+    const auto rotate = [&](auto& v) { std::rotate(v.begin() + from, v.begin() + from + 1, v.end()); };
+    rotate(e);
+    for (AccessCode& a : loops_.accesses) rotate(a.strides);
+  }
+
+  std::uint32_t add_access(std::uint32_t source, DType dtype, bool is_iota) {
+    const AccessCode& a = loops_.accesses[source];
+    const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
+    ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
+    if (stride == 1 && !is_iota) to.inner = Inner::Unit;
+    if (stride != 0 && (stride != 1 || is_iota)) to.inner = Inner::Strided;
+    const std::int64_t reach = std::numeric_limits<std::int32_t>::max() / (8 * reg_bytes_);
+    if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && std::abs(stride) < reach;
+    auto& list = out_.shape.accesses;
+    for (std::uint32_t k = 0; k < list.size(); ++k) {
+      const AccessCode& b = loops_.accesses[sources_[k]];
+      if (list[k] == to && a.offset == b.offset && a.strides == b.strides) return k;
+    }
+    list.push_back(to);
+    sources_.push_back(source);
+    return static_cast<std::uint32_t>(list.size() - 1);
+  }
+
+  void arguments() {
+    const auto& e = loops_.extents;
+    const std::size_t outer = e.empty() ? 0 : e.size() - 1;
+    const std::int64_t inner = e.empty() ? 1 : e.back();
+    auto& args = out_.args;
+    args = {inner / out_.shape.lanes * out_.shape.lanes, inner % out_.shape.lanes};
+    args.insert(args.end(), e.begin(), e.begin() + static_cast<std::ptrdiff_t>(outer));
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      const AccessCode& a = loops_.accesses[sources_[k]];
+      const std::int64_t size = out_.shape.accesses[k].is_iota ? 1 : a.size;
+      args.push_back(a.offset * size);
+      args.push_back(e.empty() ? 0 : a.strides.back() * size);
+      for (std::size_t d = 0; d < outer; ++d) {
+        const std::int64_t back = d + 1 < outer ? e[d + 1] * a.strides[d + 1] : 0;
+        args.push_back((a.strides[d] - back) * size);
+      }
+    }
+  }
+
+  const Nest& nest_;
+  const int reg_bytes_;
+  NestCode loops_;
+  ShapedNest out_;
+  std::vector<std::uint32_t> sources_;  // of each access of the shape: index into loops_.accesses
+  bool in_reach_ = true;
+};
+
+void put(std::string& s, std::uint64_t v) {
+  do {
+    s += static_cast<char>((v & 127) | (v > 127 ? 128 : 0));
+    v >>= 7;
+  } while (v);
+}
+
+}  // namespace
+
+Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) { return TakeApart(nest, reg_bytes).run(); }
+
+std::string key(const NestShape& s) {
+  std::string k;
+  for (std::uint64_t v :
+       {std::uint64_t{s.one}, static_cast<std::uint64_t>(s.loops), static_cast<std::uint64_t>(s.lanes),
+        std::uint64_t{s.accesses.size()}, std::uint64_t{s.nodes.size()}})
+    put(k, v);
+  for (const ShapeAccess& a : s.accesses) {
+    put(k, a.base);
+    put(k, static_cast<std::uint64_t>(a.dtype) << 3 | static_cast<std::uint64_t>(a.inner) << 1 | a.is_iota);
+  }
+  for (const NestNode& n : s.nodes) {
+    put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));
+    if (n.kind == NestNodeKind::Constant) put(k, n.bits);
+    if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) put(k, n.access);
+    if (n.kind != NestNodeKind::Op) continue;
+    put(k, static_cast<std::uint64_t>(n.op));
+    for (std::uint32_t in : n.in) put(k, std::uint64_t{in} + 1);
+  }
+  for (const ShapeStore& st : s.stores) put(k, st.node), put(k, st.access);
+  return k;
+}
+
+}  // namespace tfvm::x86

@@ -1,0 +1,122 @@
+#include "compare.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "bytecode/consts.h"
+#include "jit/region/run.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+// Bytes that end (or begin) at a page that can't be touched.
+class Guarded {
+ public:
+  Guarded(std::size_t bytes, bool at_end) : bytes_(bytes), pages_((bytes + kPage - 1) / kPage + 2) {
+    map_ = static_cast<std::byte*>(mmap(nullptr, pages_ * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(map_ + kPage, (pages_ - 2) * kPage, PROT_READ | PROT_WRITE);
+    data_ = at_end ? map_ + (pages_ - 1) * kPage - bytes : map_ + kPage;
+  }
+  ~Guarded() { munmap(map_, pages_ * kPage); }
+  Guarded(const Guarded&) = delete;
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  std::size_t bytes_, pages_;
+  std::byte *map_, *data_;
+};
+
+struct Range {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;  // bytes
+};
+
+void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges) {
+  std::int64_t least = a.offset, most = a.offset;
+  for (std::size_t d = 0; d < nest.extents.size(); ++d) {
+    if (nest.extents[d] == 0) return;
+    const std::int64_t span = (nest.extents[d] - 1) * a.strides[d];
+    (span < 0 ? least : most) += span;
+  }
+  Range& r = ranges[a.base];
+  r.begin = std::min(r.begin, least * size_of(a.dtype));
+  r.end = std::max(r.end, (most + 1) * size_of(a.dtype));
+}
+
+std::vector<Range> touched(const RandomNest& made) {
+  std::vector<Range> ranges(made.memory.size());
+  for (const NestNode& n : made.nest.nodes)
+    if (n.kind == NestNodeKind::Load) touch(made.nest, made.nest.accesses[n.access], ranges);
+  for (const Store& s : made.nest.stores) touch(made.nest, s.to, ranges);
+  for (const Reduction& r : made.nest.reductions) touch(made.nest, r.to, ranges);
+  return ranges;
+}
+
+bool is_nan(const std::byte* p, DType d) {
+  if (!is_float(d)) return false;
+  const double v = load_double(d, p);
+  return v != v;
+}
+
+bool agree(const std::byte* a, const std::byte* b, std::size_t bytes, DType d) {
+  const auto size = static_cast<std::size_t>(size_of(d));
+  for (std::size_t at = 0; at + size <= bytes; at += size)
+    if (std::memcmp(a + at, b + at, size) != 0 && !(is_nan(a + at, d) && is_nan(b + at, d))) {
+      ADD_FAILURE() << "element " << at / size << ": " << load_double(d, a + at) << " interpreted, "
+                    << load_double(d, b + at) << " native";
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Isa> isas() {
+  if (NestCompiler::best_isa() == Isa::Avx512) return {Isa::Avx2, Isa::Avx512};
+  return {Isa::Avx2};
+}
+
+Compared compare_tiers(NestCompiler& compiler, const RandomNest& made, unsigned seed) {
+  const Result<NativeNest> native = compiler.compile(made.nest);
+  if (!native) {
+    EXPECT_EQ(native.error().code, Code::Unsupported) << native.error().message;
+    return Compared::NoCode;
+  }
+  const std::vector<Range> ranges = touched(made);
+  std::vector<std::unique_ptr<Guarded>> memory;
+  std::vector<std::byte*> bases;
+  auto interpreted = made.memory;
+  std::vector<std::byte*> interpreted_bases;
+  for (std::size_t k = 0; k < ranges.size(); ++k) {
+    const Range r = ranges[k].end ? ranges[k] : Range{0, 0};
+    const auto bytes = static_cast<std::size_t>(r.end - r.begin);
+    memory.push_back(std::make_unique<Guarded>(bytes, (seed + k) % 4 != 0));
+    if (bytes > 0) std::memcpy(memory.back()->data(), made.memory[k].data() + r.begin, bytes);
+    bases.push_back(memory.back()->data() - r.begin);
+    interpreted_bases.push_back(interpreted[k].data());
+  }
+  native->run(bases.data());
+  const auto code = prepare(made.nest);
+  EXPECT_TRUE(code);
+  auto* scratch = static_cast<std::byte*>(std::aligned_alloc(64, (scratch_bytes(**code) + 127) / 64 * 64));
+  run_nest(**code, interpreted_bases.data(), scratch);
+  std::free(scratch);
+  std::vector<DType> dtypes(ranges.size(), DType::U8);
+  for (const Store& s : made.nest.stores) dtypes[s.to.base] = s.to.dtype;
+  for (const Reduction& r : made.nest.reductions) dtypes[r.to.base] = r.to.dtype;
+  for (std::size_t k = 0; k < ranges.size(); ++k) {
+    if (ranges[k].end == 0) continue;
+    if (!agree(interpreted[k].data() + ranges[k].begin, memory[k]->data(), memory[k]->size(), dtypes[k]))
+      return Compared::Different;
+  }
+  return Compared::Equal;
+}
+
+}  // namespace tfvm

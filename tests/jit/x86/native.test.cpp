@@ -1,0 +1,76 @@
+// Native code against the block interpreter on random nests, and what is promised about its memory.
+#include "jit/x86/native.h"
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "compare.h"
+#include "jit/region/build.h"
+
+namespace tfvm {
+
+namespace {
+
+const std::vector<DType> kLaneTypes{DType::Bool, DType::I32, DType::U32, DType::I64,
+                                    DType::U64,  DType::F32, DType::F64};
+
+void compare_random(unsigned seed, int count, RandomNestOptions options,
+                    const std::vector<std::vector<std::int64_t>>& shapes) {
+  options.dtypes = kLaneTypes;
+  for (Isa isa : isas()) {
+    NestCompiler compiler(isa);
+    std::mt19937_64 rng(seed);
+    for (int k = 0; k < count; ++k) {
+      options.dtype = kLaneTypes[rng() % kLaneTypes.size()];
+      options.ops = 1 + static_cast<int>(rng() % 10);
+      options.all_ops = rng() % 2;
+      if (!shapes.empty()) options.extents = shapes[rng() % shapes.size()];
+      const RandomNest made = random_nest(rng, options);
+      const Compared c = compare_tiers(compiler, made, seed + static_cast<unsigned>(k));
+      ASSERT_EQ(c, Compared::Equal) << "nest " << k << (isa == Isa::Avx512 ? " avx512\n" : " avx2\n")
+                                    << text(made.nest);
+    }
+  }
+}
+
+TEST(NativeNest, SmallLoops) { compare_random(11, 1500, {}, {}); }
+
+TEST(NativeNest, LongLoops) {
+  compare_random(
+      12, 700, {},
+      {{1}, {7}, {8}, {9}, {16}, {17}, {31}, {1023}, {1025}, {3, 150}, {150, 3}, {40, 50}, {2, 33, 7}, {5, 1, 9}});
+}
+
+// One code serves nests that differ in extents, strides and offsets.
+TEST(NativeNest, NewShapeMakesNoNewCode) {
+  NestCompiler compiler;
+  const auto made = [&](std::int64_t n, std::int64_t row, std::int64_t offset) {
+    const std::vector<std::int64_t> dims{n, 9};
+    return compiler.compile(copy_nest(dims, {0, DType::F32, offset, {row, 1}}, {1, DType::F32, 0, {9, 1}}));
+  };
+  for (std::int64_t n : {2, 3, 50})
+    for (std::int64_t row : {10, 11, 100}) ASSERT_TRUE(made(n, row, n));
+  EXPECT_EQ(compiler.counts().shapes, 1u);
+}
+
+TEST(NativeNest, NoPageIsWritableAndExecutable) {
+  NestCompiler compiler;
+  ASSERT_TRUE(
+      compiler.compile(copy_nest(std::vector<std::int64_t>{9}, {0, DType::F32, 0, {1}}, {1, DType::F32, 0, {1}})));
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) EXPECT_EQ(line.find("rwx"), line.npos) << line;
+}
+
+TEST(NativeNest, ListsItsCode) {
+  NestCompiler compiler(Isa::Avx2);
+  const Result<std::string> text =
+      compiler.listing(copy_nest(std::vector<std::int64_t>{9}, {0, DType::F32, 0, {1}}, {1, DType::F32, 0, {1}}));
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find("vmovups"), text->npos) << *text;
+}
+
+}  // namespace
+
+}  // namespace tfvm
