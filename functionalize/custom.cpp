@@ -32,30 +32,42 @@ std::optional<AttrId> slice_entry(Walk& w, const View& v) {
 }
 
 // select(dim, index): a slice of one place, and the view that drops its dim.
-std::optional<AttrId> select_entry(Walk& w, const Chain& chain) {
-  if (chain.size() != 2 || chain[0].op != Op::slice || chain[1].op != Op::view) return std::nullopt;
-  const Dims whole = w.t.types.dims(chain[0].from), part = w.t.types.dims(chain[0].to),
-             to = w.t.types.dims(chain[1].to);
+std::optional<AttrId> select_entry(Walk& w, const View& cut, const View& drop) {
+  if (cut.op != Op::slice || drop.op != Op::view) return std::nullopt;
+  const Dims whole = w.t.types.dims(cut.from), part = w.t.types.dims(cut.to), to = w.t.types.dims(drop.to);
   for (std::size_t k = 0; k < whole.size(); ++k) {
-    std::vector<std::int64_t> rest(part.begin(), part.end());
+    std::vector<std::int64_t> rest(part.begin(), part.end()), others(whole.begin(), whole.end());
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(k));
-    std::vector<std::int64_t> others(whole.begin(), whole.end());
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(k));
     if (part[k] == 1 && std::ranges::equal(rest, to) && rest == others)
-      return call(w, "select", {static_cast<std::int64_t>(k), w.t.attrs.get_ints(chain[0].attrs, Key::start)[k]});
+      return call(w, "select", {static_cast<std::int64_t>(k), w.t.attrs.get_ints(cut.attrs, Key::start)[k]});
   }
   return std::nullopt;
 }
 
-// How an argument lies in its base, in the format of `views`.
+// The chain as slices and selects; nullopt where it needs more.
+std::optional<std::vector<AttrId>> steps_of(Walk& w, const Chain& chain) {
+  std::vector<AttrId> out;
+  for (std::size_t k = 0; k < chain.size(); ++k) {
+    if (chain[k].op == Op::alias || chain[k].op == Op::detach) continue;
+    if (chain[k].op != Op::slice) return std::nullopt;
+    std::optional<AttrId> entry = k + 1 < chain.size() ? select_entry(w, chain[k], chain[k + 1]) : std::nullopt;
+    if (entry)
+      ++k;
+    else
+      entry = slice_entry(w, chain[k]);
+    if (!entry) return std::nullopt;
+    if (!w.t.attrs[*entry].items.empty()) out.push_back(*entry);
+  }
+  return out;
+}
+
+// How an argument lies in its base, in the format of `views`: one step, or a list of them.
 AttrId view_entry(Walk& w, const Ref& r) {
-  Chain chain;
-  for (const View& v : r.chain)
-    if (v.op != Op::alias && v.op != Op::detach) chain.push_back(v);
-  if (chain.empty()) return call(w, "alias", {});
-  if (chain.size() == 1 && chain[0].op == Op::slice)
-    if (const auto entry = slice_entry(w, chain[0])) return *entry;
-  if (const auto entry = select_entry(w, chain)) return *entry;
+  if (const auto steps = steps_of(w, r.chain)) {
+    if (steps->empty()) return call(w, "alias", {});
+    return steps->size() == 1 ? (*steps)[0] : w.t.attrs.list(*steps);
+  }
   const std::optional<Strided> s = w.bases.lie(r);
   if (!s) return w.t.attrs.none();
   const AttrId items[] = {w.t.attrs.ints(s->shape), w.t.attrs.ints(s->strides), w.t.attrs.of(s->offset)};

@@ -144,6 +144,9 @@ bool Elaborator::custom_operands(const Stmt& s, const Extern& e, std::span<const
   }
   AttrId attrs = t_.attrs.dict({{Key::op, t_.strings[e.op]}});
   if (!plain) attrs = t_.attrs.with(attrs, Key::args, t_.attrs.list(args));
+  AttrId given = t_.attrs.empty();
+  if (!attributes(s, {}, given)) return false;
+  if (t_.attrs.has(given, Key::inplace)) attrs = t_.attrs.with(attrs, Key::inplace, t_.attrs.get(given, Key::inplace));
   return define(s, b().emit_all(Op::extern_, operands, attrs));
 }
 

@@ -51,6 +51,7 @@ ValueId unfolded(Builder& b, ValueId x, std::int64_t axis, std::int64_t size, st
 ValueId expand::strided_places(Builder& b, Ints shape, Ints strides, std::int64_t offset) {
   ValueId places = broadcast(b, b.scalar_int(DType::I64, offset), shape);
   for (std::size_t k = 0; k < shape.size(); ++k) {
+    if (strides[k] == 0) continue;
     const ValueId step = iota(b, DType::I64, shape, static_cast<std::int64_t>(k));
     places = b.emit(Op::add, {places, b.emit(Op::mul, {step, b.scalar_int(DType::I64, strides[k])})});
   }

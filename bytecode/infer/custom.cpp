@@ -1,6 +1,7 @@
 // The functional forms of custom ops. v1 gives the op's results, then a clone of each argument that it writes. v2 takes
 // the other arguments, then bases, and gives the op's results, then the new bases: `arg_base` has an entry for each
-// argument, none or the number of the base that it is a view of, `views` an entry for each that is a view of one.
+// argument, none or the number of the base that it is a view of, `views` an entry for each that is a view of one: a
+// step, or a list of steps.
 #include <algorithm>
 
 #include "bytecode/externs.h"
@@ -37,6 +38,11 @@ bool malformed(InferCtx& c) {
 
 // The type of a view of the base; kNone where the entry doesn't fit.
 TypeId viewed_type(InferCtx& c, TypeId base, const Attr& view) {
+  if (view.kind == AttrKind::List) {
+    for (AttrId step : view.items)
+      if (base != kNone<TypeId>) base = viewed_type(c, base, c.t.attrs[step]);
+    return base;
+  }
   const std::string_view name = view.kind == AttrKind::Call ? c.t.strings[view.str] : std::string_view();
   Shape d = infer::copy(c.t.types.dims(base)), n;
   for (AttrId item : view.items) n.push_back(c.t.attrs[item].kind == AttrKind::Int ? c.t.attrs[item].i : -1);

@@ -221,6 +221,9 @@ class BodyPrinter {
       case Op::write:
         out_ += std::string(t_.attrs.get_str(in.attrs, Key::op)) + "_ " + args;
         return attributes(in, {Key::op});
+      case Op::extern_:
+        out_ += std::string(t_.attrs.get_str(in.attrs, Key::op)) + (args.empty() ? "" : " ") + args;
+        return attributes(in, {Key::op});
       default:
         out_ += name(in.op);
         if (!args.empty()) out_ += ' ' + args;

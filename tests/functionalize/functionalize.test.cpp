@@ -69,60 +69,51 @@ func @f.functionalize(%x: f32[6,4]) -> f32[6,4] {
   %1 = slice %x {start=[1, 0], limit=[6, 4], stride=[2, 3]}
   %b = neg %1
   %3 = slice %x {start=[1, 0], limit=[6, 4], stride=[2, 1]}
-  %6 = iota {shape=[3, 2]}
-  %7 = mul %6, 0
-  %8 = iota {shape=[3, 2], axis=1}
-  %11 = mul %8, 3
-  %12 = add %7, %11
-  %13 = scatter_along %3, %12, %b {axis=1, mode="clip"}
-  %16 = iota {shape=[3, 4]}
-  %19 = mul %16, 2
-  %20 = add 1, %19
-  %21 = iota {shape=[3, 4], axis=1}
-  %23 = mul %21, 0
-  %24 = add %20, %23
-  %25 = scatter_along %x, %24, %13 {mode="clip"}
-  %26 = reshape %25 {shape=[24]}
-  %27 = slice %26 {start=[1], limit=[12], stride=[5]}
-  %d = neg %27
-  %29 = iota {shape=[6, 4]}
-  %30 = iota {shape=[6, 4], axis=1}
-  %32 = add %29, 1
-  %33 = eq %32, %30
-  %35 = pad %d, 0.0 {low=[1], high=[12], interior=[4]}
-  %36 = reshape %35 {shape=[6, 4]}
-  %37 = select %33, %36, %25
-  %38 = iota {shape=[2, 2]}
-  %40 = mul %38, 3
-  %41 = iota {shape=[2, 2], axis=1}
-  %42 = add %40, %41
-  %43 = take %37, %42 {mode="clip"}
-  %44 = transpose %43 {perm=[0, 2, 1]}
-  %f = neg %44
-  %46 = transpose %f {perm=[0, 2, 1]}
-  %47 = reshape %46 {shape=[4, 4]}
-  %49 = iota {shape=[2, 2, 4]}
-  %51 = mul %49, 3
-  %52 = iota {shape=[2, 2, 4], axis=1}
-  %53 = add %51, %52
-  %54 = iota {shape=[2, 2, 4], axis=2}
-  %55 = mul %54, 0
-  %56 = add %53, %55
-  %57 = reshape %56 {shape=[4, 4]}
-  %58 = scatter_along %37, %57, %47 {mode="clip"}
-  %59 = reshape %58 {shape=[24]}
-  %61 = iota {shape=[2]}
-  %64 = mul %61, 5
-  %65 = add 3, %64
-  %66 = take %59, %65 {mode="clip"}
-  %h = neg %66
-  %68 = scatter_along %59, %65, %h {mode="clip"}
-  %j = neg %68
-  %70 = reshape %j {shape=[6, 4]}
-  %71 = broadcast_to %70 {shape=[1, 6, 4]}
-  %l = neg %71
-  %73 = reshape %l {shape=[6, 4]}
-  ret %73
+  %4 = iota {shape=[3, 2], axis=1}
+  %7 = mul %4, 3
+  %8 = scatter_along %3, %7, %b {axis=1, mode="clip"}
+  %11 = iota {shape=[3, 4]}
+  %14 = mul %11, 2
+  %15 = add 1, %14
+  %16 = scatter_along %x, %15, %8 {mode="clip"}
+  %17 = reshape %16 {shape=[24]}
+  %18 = slice %17 {start=[1], limit=[12], stride=[5]}
+  %d = neg %18
+  %20 = iota {shape=[6, 4]}
+  %21 = iota {shape=[6, 4], axis=1}
+  %23 = add %20, 1
+  %24 = eq %23, %21
+  %26 = pad %d, 0.0 {low=[1], high=[12], interior=[4]}
+  %27 = reshape %26 {shape=[6, 4]}
+  %28 = select %24, %27, %16
+  %29 = iota {shape=[2, 2]}
+  %31 = mul %29, 3
+  %32 = iota {shape=[2, 2], axis=1}
+  %33 = add %31, %32
+  %34 = take %28, %33 {mode="clip"}
+  %35 = transpose %34 {perm=[0, 2, 1]}
+  %f = neg %35
+  %37 = transpose %f {perm=[0, 2, 1]}
+  %38 = reshape %37 {shape=[4, 4]}
+  %39 = iota {shape=[2, 2, 4]}
+  %41 = mul %39, 3
+  %42 = iota {shape=[2, 2, 4], axis=1}
+  %43 = add %41, %42
+  %44 = reshape %43 {shape=[4, 4]}
+  %45 = scatter_along %28, %44, %38 {mode="clip"}
+  %46 = reshape %45 {shape=[24]}
+  %48 = iota {shape=[2]}
+  %51 = mul %48, 5
+  %52 = add 3, %51
+  %53 = take %46, %52 {mode="clip"}
+  %h = neg %53
+  %55 = scatter_along %46, %52, %h {mode="clip"}
+  %j = neg %55
+  %57 = reshape %j {shape=[6, 4]}
+  %58 = broadcast_to %57 {shape=[1, 6, 4]}
+  %l = neg %58
+  %60 = reshape %l {shape=[6, 4]}
+  ret %60
 }
 )");
 }

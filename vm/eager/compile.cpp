@@ -6,6 +6,7 @@
 
 #include "bytecode/elaborate/globals.h"
 #include "bytecode/expand/writes.h"
+#include "functionalize/reinplace.h"
 #include "vm/eager/code.h"
 
 namespace tfvm {
@@ -355,7 +356,13 @@ bool EagerCache::runs_by_steps(const Tables& t, FunctionId f) {
 
 Result<EagerRef> EagerCache::get(Tables& t, FunctionId f, const BudgetRef& budget) {
   if (const auto it = codes_.find(f); it != codes_.end()) return it->second;
-  Result<EagerRef> made = EagerCompiler(*this, t, f, budget).run();
+  FunctionId full = f;
+  if (!t.body(f).full && has_functional_custom(t, f)) {
+    const Result<FunctionId> written = reinplace(t, f, {});
+    if (!written) return written.error();
+    full = *written;
+  }
+  Result<EagerRef> made = EagerCompiler(*this, t, full, budget).run();
   if (made) codes_.emplace(f, *made);
   return made;
 }
