@@ -225,6 +225,11 @@ class Reinplace {
     } else if (body_.ops[index(def)] == Op::constant || body_.ops[index(def)] == Op::global) {
       return body_.ops[index(def)] == Op::global ? "is a param or buffer" : "is a constant";
     }
+    // The op must not find one storage under two arguments that the program gave it as two values.
+    for (std::size_t j = 0; j < k; ++j)
+      if (regions_.root(c.bases[j]) == root) return "is base " + std::to_string(j) + " too";
+    for (const Argument& a : c.args)
+      if (!a.base && a.value != kNoValue && regions_.root(a.value) == root) return "is read by the op itself";
     std::vector<Strided> written;
     for (const Argument& a : c.args)
       if (a.base == k && a.mut) written.push_back(place_of(a.view, type));
