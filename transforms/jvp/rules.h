@@ -63,6 +63,8 @@ void jvp_select_and_scatter_add(JvpCtx&);
 void jvp_reduce_extremum(JvpCtx&);
 void jvp_reduce_prod(JvpCtx&);
 void jvp_reduce_fn(JvpCtx&);
+void jvp_decomposition(JvpCtx&);  // cholesky, lu, qr, eigh, svd
+void jvp_triangular_solve(JvpCtx&);
 void jvp_sort(JvpCtx&);
 void jvp_topk(JvpCtx&);
 void jvp_cumprod(JvpCtx&);

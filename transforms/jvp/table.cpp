@@ -124,6 +124,14 @@ JvpEntry jvp_entry(Op op) {
       return by(jvp_reduce_prod);
     case Op::reduce:
       return by(jvp_reduce_fn);
+    case Op::cholesky:
+    case Op::lu:
+    case Op::qr:
+    case Op::eigh:
+    case Op::svd:
+      return by(jvp_decomposition);
+    case Op::triangular_solve:
+      return by(jvp_triangular_solve);
     case Op::sort:
       return whole(jvp_sort);
     case Op::topk:

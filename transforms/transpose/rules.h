@@ -57,6 +57,7 @@ void transpose_slice(TransposeCtx&);
 void transpose_pad(TransposeCtx&);
 void transpose_concat(TransposeCtx&);
 void transpose_reverse(TransposeCtx&);
+void transpose_triangular_solve(TransposeCtx&);
 void transpose_reduce_sum(TransposeCtx&);
 void transpose_psum(TransposeCtx&);
 void transpose_all_gather(TransposeCtx&);

@@ -73,6 +73,8 @@ TransposeRule transpose_rule(Op op) {
       return transpose_reduce_window;
     case Op::select_and_scatter_add:
       return transpose_select_and_scatter_add;
+    case Op::triangular_solve:
+      return transpose_triangular_solve;
     case Op::psum:
       return transpose_psum;
     case Op::all_gather:

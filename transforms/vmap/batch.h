@@ -65,6 +65,7 @@ void batch_dynamic_slice(BatchCtx&);
 void batch_dynamic_update_slice(BatchCtx&);
 void batch_take(BatchCtx&);
 void batch_along(BatchCtx&);  // take_along, scatter_along
+void batch_stack(BatchCtx&);  // leading dims are batch dims of the op itself
 void batch_searchsorted(BatchCtx&);
 void batch_gather(BatchCtx&);
 void batch_scatter(BatchCtx&);

@@ -54,6 +54,13 @@ BatchRule rule_of(Op op) {
     case Op::take_along:
     case Op::scatter_along:
       return batch_along;
+    case Op::cholesky:
+    case Op::triangular_solve:
+    case Op::lu:
+    case Op::qr:
+    case Op::eigh:
+    case Op::svd:
+      return batch_stack;
     case Op::searchsorted:
       return batch_searchsorted;
     case Op::conv:

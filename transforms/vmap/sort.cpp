@@ -1,7 +1,13 @@
-// What orders along an axis has its batch dim in front; searchsorted has rules for its rows.
+// Stacks of matrices are batches already. searchsorted has rules for its rows.
 #include "transforms/vmap/batch.h"
 
 namespace tfvm {
+
+void batch_stack(BatchCtx& c) {
+  std::vector<ValueId> all;
+  for (std::size_t k = 0; k < c.x.size(); ++k) all.push_back(c.with_batch(k));
+  c.emit(all, c.in.attrs);
+}
 
 // One row for all lanes serves values of any shape. A row per lane: the values of a lane are one row too.
 void batch_searchsorted(BatchCtx& c) {

@@ -47,6 +47,7 @@ Result<Kernel> make_topk(const KernelRequest&);
 Result<Kernel> make_searchsorted(const KernelRequest&);
 Result<Kernel> make_reduce_window(const KernelRequest&);
 Result<Kernel> make_select_and_scatter_add(const KernelRequest&);
+Result<Kernel> make_linalg(const KernelRequest&);  // decompositions and triangular_solve
 Result<Kernel> make_conv(const KernelRequest&);
 Result<Kernel> make_random(const KernelRequest&);
 

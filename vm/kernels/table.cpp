@@ -61,6 +61,13 @@ Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op
       return make_select_and_scatter_add(r);
     case Op::conv:
       return make_conv(r);
+    case Op::cholesky:
+    case Op::triangular_solve:
+    case Op::lu:
+    case Op::qr:
+    case Op::eigh:
+    case Op::svd:
+      return make_linalg(r);
     case Op::rng_bits:
     case Op::rng_split:
     case Op::rng_fold_in:
