@@ -71,6 +71,21 @@ void transpose_gather(TransposeCtx& c) {
   c.add(0, c.b.emit(Op::scatter, std::vector{c.b.zeros(c.type(0)), c.known(1), c.ct()}, attrs));
 }
 
+namespace {
+
+// May two updates have one place? Not where each row has one index, so that a step of an update loop costs the update.
+bool may_collide(const Update& up) {
+  const AttrTable& at = up.b.tables().attrs;
+  if (up.in.op == Op::scatter_along) return up.u[static_cast<std::size_t>(at.get_int(up.in.attrs, Key::axis))] > 1;
+  const Dims idx = up.b.dims(up.idx);
+  const auto vector = static_cast<std::size_t>(at.get_int(up.in.attrs, Key::index_vector_dim));
+  std::int64_t windows = 1;
+  for (std::size_t d = 0; d < idx.size(); ++d) windows *= d == vector ? 1 : idx[d];
+  return windows > 1;
+}
+
+}  // namespace
+
 // scatter, scatter_along. add: the cotangent goes on and is looked up. set: of updates to one place the last wins;
 // which one that is, is found by scattering the numbers of the updates the same way.
 void transpose_scatter(TransposeCtx& c) {
@@ -87,7 +102,7 @@ void transpose_scatter(TransposeCtx& c) {
   const std::string_view mode = fills ? "clip" : up.mode();
   const ValueId zero = b.scalar(b.dtype(c.ct()), 0);
   ValueId d = up.read(c.ct(), mode);
-  if (set) {
+  if (set && may_collide(up)) {
     const ValueId mine = count_up(b, up.u);
     const ValueId none = b.splat(c.tables().types.tensor(DType::I64, up.x), 0);
     const ValueId last = up.write(none, mine, "set");

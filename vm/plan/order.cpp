@@ -21,6 +21,21 @@ bool is_observable(const PlanParts& p, const FuseItem& item) {
   return p.t.attrs.has(attrs, Key::mode) && p.t.attrs.get_str(attrs, Key::mode) == "error";
 }
 
+// Do both fail for an index out of bounds, at the same places? Then the second adds nothing to what can be observed but
+// which of two ops is named.
+bool same_check(const PlanParts& p, const FuseItem& a, const FuseItem& b) {
+  if (a.nest || b.nest) return false;
+  const ItemSource &s = p.low.sources[a.origins.front()], &t = p.low.sources[b.origins.front()];
+  const auto index_op = [&](const ItemSource& x) {
+    if (x.instr >= p.flat.body.num_instrs() || x.in.size() < 2) return false;
+    const Op op = p.flat.body.ops[x.instr];
+    return op == Op::scatter_along || op == Op::take_along || op == Op::scatter || op == Op::gather;
+  };
+  if (!index_op(s) || !index_op(t)) return false;
+  const Access &i = s.in[1], &j = t.in[1];
+  return i.base == j.base && i.offset == j.offset && i.strides == j.strides;
+}
+
 // Moves items[at] and what depends on it, up to items[last], behind all others of that range. False: not possible.
 bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t at, std::uint32_t last,
                  std::uint32_t old, std::vector<std::uint8_t>& late) {
@@ -34,7 +49,8 @@ bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t
       reads_old = reads_old || b == old;
     });
     possible = possible && !(depends && reads_old && i != at);
-    seen[depends ? 1 : 0] = seen[depends ? 1 : 0] || is_observable(p, items[i]);
+    const bool shows = is_observable(p, items[i]) && (i == at || !same_check(p, items[at], items[i]));
+    seen[depends ? 1 : 0] = seen[depends ? 1 : 0] || shows;
     if (!depends) continue;
     moves[i - at] = 1;
     for_each_write(items[i], [&](std::uint32_t b) {
