@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "bytecode/callees.h"
 #include "bytecode/externs.h"
 
 namespace tfvm {
@@ -30,26 +31,6 @@ bool needs_full(Op op) { return info(op).effect == OpEffect::Write || op == Op::
 
 std::string_view written_op(std::string_view name) {
   return name.size() > 1 && name.ends_with('_') ? name.substr(0, name.size() - 1) : std::string_view();
-}
-
-std::vector<FunctionId> functions_of(const Tables& t, const Instr& in) {
-  switch (in.op) {
-    case Op::call:
-      return {t.attrs.get_func(in.attrs, Key::callee)};
-    case Op::cond:
-      return {t.attrs.get_func(in.attrs, Key::then), t.attrs.get_func(in.attrs, Key::else_)};
-    case Op::switch_: {
-      std::vector<FunctionId> out;
-      for (AttrId f : t.attrs[t.attrs.get(in.attrs, Key::branches)].items) out.push_back(t.attrs[f].func);
-      return out;
-    }
-    case Op::while_:
-      return {t.attrs.get_func(in.attrs, Key::cond), t.attrs.get_func(in.attrs, Key::body)};
-    case Op::scan:
-      return {t.attrs.get_func(in.attrs, Key::body)};
-    default:
-      return {};
-  }
 }
 
 std::optional<std::size_t> shared_operand(const Tables& t, const Instr& in, std::size_t callee, std::size_t param) {
@@ -139,7 +120,7 @@ class Analysis {
   }
 
   void callees(const Instr& in, std::uint32_t i, Sharing& s) {
-    const std::vector<FunctionId> functions = functions_of(t_, in);
+    const std::vector<FunctionId> functions = tfvm::callees(t_, in.op, in.attrs);
     for (std::size_t c = 0; c < functions.size(); ++c) {
       const Body& callee = t_.body(functions[c]);
       if (!callee.full) continue;

@@ -33,8 +33,7 @@ struct Sharing {
 Sharing sharing(const Tables& t, const Body& body);
 
 // The operand of a control instruction that is parameter `param` of function number `callee` of it, where that is the
-// caller's own tensor; nullopt for carries and slices. Functions are numbered as `functions_of` gives them.
+// caller's own tensor; nullopt for carries and slices. Functions are numbered as `callees` gives them.
 std::optional<std::size_t> shared_operand(const Tables& t, const Instr& in, std::size_t callee, std::size_t param);
-std::vector<FunctionId> functions_of(const Tables& t, const Instr& in);  // call, cond, switch, while, scan; else empty
 
 }  // namespace tfvm

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bytecode/aliasing.h"
+#include "bytecode/callees.h"
 #include "functionalize/passing.h"
 
 namespace tfvm::functional {
@@ -118,7 +119,7 @@ void walk_call(Walk& w, const Instr& in) {
 
 // Every branch gives the new values of what some branch writes.
 void walk_branches(Walk& w, const Instr& in) {
-  const std::vector<FunctionId> branches = functions_of(w.t, in);
+  const std::vector<FunctionId> branches = callees(w.t, in.op, in.attrs);
   const std::vector<std::uint32_t> written = written_bases(w, in, branches);
   Passing passing(w, written);
   passing.bases();

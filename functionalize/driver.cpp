@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bytecode/aliasing.h"
+#include "bytecode/callees.h"
 #include "bytecode/expand/writes.h"
 #include "functionalize/pass.h"
 
@@ -86,8 +87,8 @@ void Walk::instr(const Instr& in) {
   if (body.full && is_view(in.op))
     return set(in.result(),
                bases.view(ref(in.operands[0]), view_of(t, in, body.type(in.operands[0]), body.type(in.result()))));
-  const std::vector<FunctionId> callees = functions_of(t, in);
-  const bool full = in.op == Op::extern_ || std::ranges::any_of(callees, [&](FunctionId f) { return t.body(f).full; });
+  const std::vector<FunctionId> functions = callees(t, in.op, in.attrs);
+  const bool full = in.op == Op::extern_ || std::ranges::any_of(functions, [&](FunctionId f) { return t.body(f).full; });
   const Rule rule = full ? rule_of(in.op) : nullptr;
   rule ? rule(*this, in) : plain(in);
 }

@@ -1,5 +1,6 @@
 // Loops: a base that the body writes through a constant becomes one more carry, behind the others.
 #include "bytecode/aliasing.h"
+#include "bytecode/callees.h"
 #include "functionalize/passing.h"
 
 namespace tfvm::functional {
@@ -44,7 +45,7 @@ void set_results(Walk& w, const Instr& in, std::span<const std::uint32_t> writte
 }  // namespace
 
 void walk_while(Walk& w, const Instr& in) {
-  const std::vector<FunctionId> functions = functions_of(w.t, in);
+  const std::vector<FunctionId> functions = callees(w.t, in.op, in.attrs);
   const std::vector<std::uint32_t> of_cond = written_bases(w, in, std::span(functions).first(1));
   if (!of_cond.empty()) {
     w.b.fail(Code::Unsupported, "[while] the condition writes into a captured value; write in the body");
@@ -70,7 +71,7 @@ void walk_while(Walk& w, const Instr& in) {
 }
 
 void walk_scan(Walk& w, const Instr& in) {
-  const std::vector<FunctionId> functions = functions_of(w.t, in);
+  const std::vector<FunctionId> functions = callees(w.t, in.op, in.attrs);
   const std::vector<std::uint32_t> written = written_bases(w, in, functions);
   const std::size_t consts = count(w, in, Key::consts), carry = count(w, in, Key::carry);
   LoopFunction body(w, written, in.operands.first(consts), in.operands.subspan(consts, carry));

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "bytecode/aliasing.h"
+#include "bytecode/callees.h"
 #include "bytecode/externs.h"
 #include "bytecode/rewriter.h"
 #include "functionalize/regions.h"
@@ -23,7 +24,7 @@ bool has_custom(const Tables& t, FunctionId f, std::unordered_map<BodyId, bool>&
   for (std::uint32_t i = 0; i < body.num_instrs() && !found; ++i) {
     const Instr in = body.instr(i);
     found = is_functional_custom(in.op);
-    for (FunctionId g : functions_of(t, in)) found = found || has_custom(t, g, known);
+    for (FunctionId g : callees(t, in.op, in.attrs)) found = found || has_custom(t, g, known);
   }
   known.emplace(f.body, found);
   return found;
@@ -97,8 +98,8 @@ class Reinplace {
 
   void other(InstrId i, const Instr& in) {
     std::unordered_map<BodyId, bool> known;
-    const std::vector<FunctionId> callees = functions_of(t_, in);
-    if (std::ranges::none_of(callees, [&](FunctionId g) { return has_custom(t_, g, known); })) return rw_.copy(i);
+    const std::vector<FunctionId> functions = callees(t_, in.op, in.attrs);
+    if (std::ranges::none_of(functions, [&](FunctionId g) { return has_custom(t_, g, known); })) return rw_.copy(i);
     rw_.begin(i);
     const AttrId attrs = with_callees(in.attrs);
     if (b_.failed()) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bytecode/aliasing.h"
+#include "bytecode/callees.h"
 #include "bytecode/elaborate/globals.h"
 #include "bytecode/expand/writes.h"
 #include "functionalize/functionalize.h"
@@ -153,7 +154,7 @@ std::string writer_of_global(const Wrap& w, FunctionId f, std::int64_t global) {
       const Loc loc = w.t().debugs.find_loc(f.debug, static_cast<InstrId>(i));
       return write_name(w.t(), in.op, in.attrs) + (loc.line ? " in line " + std::to_string(loc.line) : "");
     }
-    for (FunctionId g : functions_of(w.t(), in))
+    for (FunctionId g : callees(w.t(), in.op, in.attrs))
       if (w.t().body(g).full && std::ranges::count(written_globals(w.t(), g), static_cast<std::uint32_t>(global)) > 0)
         return writer_of_global(w, g, global);
   }

@@ -7,8 +7,6 @@
 
 namespace tfvm {
 
-namespace {
-
 std::string_view trim(std::string_view s) {
   while (s.starts_with(' ')) s.remove_prefix(1);
   while (s.ends_with(' ')) s.remove_suffix(1);
@@ -18,6 +16,8 @@ std::string_view trim(std::string_view s) {
 std::string_view leading_word(std::string_view text) {
   return text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"));
 }
+
+namespace {
 
 Result<TypeId> parse_type(TypeTable& types, std::string_view text) {
   const std::string_view word = leading_word(text);

@@ -13,4 +13,7 @@ namespace tfvm {
 // overflows.
 Result<std::vector<TypeId>> parse_types(TypeTable& types, std::string_view text);
 
+std::string_view trim(std::string_view s);             // without the blanks around it
+std::string_view leading_word(std::string_view text);  // small letters and digits: of a type, its dtype
+
 }  // namespace tfvm

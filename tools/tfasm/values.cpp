@@ -5,20 +5,11 @@
 #include <fmt/format.h>
 
 #include "vm/npy/npy.h"
+#include "vm/type_text.h"
 
 namespace tfvm::tool {
 
 namespace {
-
-std::string_view trim(std::string_view s) {
-  while (s.starts_with(' ')) s.remove_prefix(1);
-  while (s.ends_with(' ')) s.remove_suffix(1);
-  return s;
-}
-
-std::string_view leading_word(std::string_view text) {
-  return text.substr(0, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789"));
-}
 
 bool has_type(std::string_view literal) { return parse_dtype(leading_word(trim(literal))).has_value(); }
 

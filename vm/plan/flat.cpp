@@ -8,13 +8,6 @@ namespace tfvm {
 
 namespace {
 
-void add_callee(const Tables& t, AttrId dict, Key key, std::vector<FunctionId>& out) {
-  const AttrId a = t.attrs.get(dict, key);
-  if (t.attrs[a].kind == AttrKind::Func) out.push_back(t.attrs[a].func);
-  for (AttrId item : t.attrs[a].items)
-    if (t.attrs[item].kind == AttrKind::Func) out.push_back(t.attrs[item].func);
-}
-
 // Values of one body in another: a tensor is one value there, a pack its leaves.
 class Mapping {
  public:
@@ -177,14 +170,6 @@ std::vector<TypeId> leaf_types(const Tables& t, TypeId type) {
   std::vector<TypeId> out;
   for (TypeId item : t.types[type].items)
     for (TypeId leaf : leaf_types(t, item)) out.push_back(leaf);
-  return out;
-}
-
-std::vector<FunctionId> callees(const Tables& t, Op op, AttrId attrs) {
-  std::vector<FunctionId> out;
-  if (info(op).kind != OpKind::Control && op != Op::reduce) return out;
-  for (const Key k : {Key::callee, Key::then, Key::else_, Key::branches, Key::cond, Key::body})
-    add_callee(t, attrs, k, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "bytecode/callees.h"
 #include "bytecode/status.h"
 #include "bytecode/tables.h"
 
@@ -30,10 +31,6 @@ struct InlineLimits {
   std::uint32_t medium = 1024;
   std::uint32_t total = 1u << 16;
 };
-
-// The functions that an instruction runs: callee; then and else; branches; cond and body. Rules that ride on a call are
-// not among them.
-std::vector<FunctionId> callees(const Tables& t, Op op, AttrId attrs);
 
 // The tensors that a value of this type consists of: itself, or a pack's, inner packs included.
 std::vector<TypeId> leaf_types(const Tables& t, TypeId type);

@@ -1,6 +1,7 @@
 // Readers before updates: see readers_first.
 #include <algorithm>
 
+#include "transforms/simplify/failures.h"
 #include "vm/plan/items.h"
 #include "vm/plan/updates.h"
 
@@ -11,14 +12,11 @@ namespace {
 constexpr std::uint32_t kReach = 1000;  // items, so that the work stays linear
 
 // Might the order of this item and another such be seen from outside?
-bool is_observable(const PlanParts& p, const FuseItem& item) {
+bool is_observable(const PlanParts& p, const FuseItem& item, Failures& failures) {
   if (item.nest) return false;
   const ItemSource& s = p.low.sources[item.origins.front()];
-  if (s.instr >= p.flat.body.num_instrs()) return true;
-  const Op op = p.flat.body.ops[s.instr];
-  if (info(op).kind == OpKind::Control || info(op).effect != OpEffect::Pure) return true;
-  const AttrId attrs = p.flat.body.attrs[s.instr];
-  return p.t.attrs.has(attrs, Key::mode) && p.t.attrs.get_str(attrs, Key::mode) == "error";
+  const Body& body = p.flat.body;
+  return s.instr >= body.num_instrs() || failures.may_fail(body.ops[s.instr], body.attrs[s.instr]);
 }
 
 // Do both fail for an index out of bounds, at the same places? Then the second adds nothing to what can be observed but
@@ -38,7 +36,7 @@ bool same_check(const PlanParts& p, const FuseItem& a, const FuseItem& b) {
 
 // Moves items[at] and what depends on it, up to items[last], behind all others of that range. False: not possible.
 bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t at, std::uint32_t last,
-                 std::uint32_t old, std::vector<std::uint8_t>& late) {
+                 std::uint32_t old, Failures& failures, std::vector<std::uint8_t>& late) {
   std::vector<std::uint8_t> moves(last - at + 1, 0);
   std::vector<std::uint32_t> written;
   bool possible = true, seen[2] = {false, false};
@@ -49,7 +47,7 @@ bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t
       reads_old = reads_old || b == old;
     });
     possible = possible && !(depends && reads_old && i != at);
-    const bool shows = is_observable(p, items[i]) && (i == at || !same_check(p, items[at], items[i]));
+    const bool shows = is_observable(p, items[i], failures) && (i == at || !same_check(p, items[at], items[i]));
     seen[depends ? 1 : 0] = seen[depends ? 1 : 0] || shows;
     if (!depends) continue;
     moves[i - at] = 1;
@@ -95,13 +93,14 @@ std::uint32_t blocked_operand(const PlanParts& p, const FuseItem& item, std::uin
 
 void readers_first(const PlanParts& p, std::vector<FuseItem>& items) {
   BaseUses uses = find_uses(p.low, items);
+  Failures failures(p.t);
   std::vector<std::uint8_t> late(p.low.bases.size(), 0), tried(p.low.sources.size(), 0);
   for (std::uint32_t i = 0; i < items.size();) {
     const std::uint32_t source = items[i].origins.front();
     const std::uint32_t old = items[i].nest || tried[source] ? kNoIndex : blocked_operand(p, items[i], i, uses);
     const std::uint32_t last = old == kNoIndex ? 0 : uses.last_read[old] - 1;
     if (old != kNoIndex) tried[source] = 1;  // once, or two updates could go on changing places
-    if (old != kNoIndex && move_behind(p, items, i, last, old, late))
+    if (old != kNoIndex && move_behind(p, items, i, last, old, failures, late))
       refresh(items, i, last, uses);  // another item stands at i now
     else
       ++i;
