@@ -1,41 +1,10 @@
 #pragma once
 // Emits straight lines of lane code: one trip of the inner loop, or what is computed once before it.
 
+#include "jit/x86/emission.h"
 #include "jit/x86/registers.h"
-#include "jit/x86/shape.h"
 
 namespace tfvm::x86 {
-
-enum class Trip : std::uint8_t {
-  Whole,  // all lanes
-  Rest,   // the first few lanes, as args[kArgRest] says
-  One,    // the first lane
-};
-
-// What the code of one nest shares; laid out by the prologue (emit.cpp).
-struct Emission {
-  ax::Assembler& a;
-  const NestShape& shape;
-  const LaneCode& code;
-  Frame frame;
-  Pool pool;
-  bool is_avx512;
-  std::vector<Pointer> pointers;    // of accesses
-  std::vector<std::int32_t> index;  // Strided: lane * stride as i32 of each lane; iota: as i64, a register per part
-  std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
-  std::int32_t bytes = 0;                  // 64 bytes to gather bools in
-  std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
-  std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
-
-  int reg_bytes() const { return code.reg_bytes(); }
-  ax::Mem arg(int k) const { return ax::ptr(kArgs, 8 * k); }
-  ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
-  ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
-
-  static constexpr ax::Gp kArgs = ax::rbx;   // the arguments
-  static constexpr ax::Gp kIndex = ax::r12;  // points of the inner loop that are done
-  static constexpr ax::Gp kEnd = ax::r13;    // of the inner loop's whole trips
-};
 
 class Body {
  public:

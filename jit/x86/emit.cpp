@@ -1,6 +1,5 @@
 #include "jit/x86/emit.h"
 
-#include <cstring>
 #include <deque>
 
 #include "jit/x86/body.h"
@@ -12,7 +11,6 @@ namespace {
 
 // Registers that hold addresses of accesses; the other accesses have theirs in the frame. Scratch: rax, rcx, rdx, rsi.
 constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
-const ax::Gp kSaved[] = {ax::rbp, ax::rbx, ax::r12, ax::r13, ax::r14, ax::r15};
 
 class NestEmitter {
  public:
@@ -29,41 +27,27 @@ class NestEmitter {
     Lowering(shape_, code_).run();
     split();
     lay_out();
-    prologue();
+    enter(e_);
+    for (std::size_t k = 0; k < shape_.accesses.size(); ++k) set_pointer(e_, k);
     if (shape_.one) {
       add_body(before_, Trip::One);
       add_body(loop_, Trip::One);
     } else {
+      set_rest_masks(e_);
+      set_indices(e_);
       loops();
     }
-    epilogue();
+    leave(e_);
     for (Body& b : bodies_) b.emit_rare_calls();
-    e_.pool.embed();
-    const std::int32_t size = e_.frame.size();
-    std::memcpy(holder_.textSection()->data() + frame_size_at_, &size, 4);
-    if (failed_.error != aj::kErrorOk)
-      return Error(Code::Internal, std::string("the assembler refused an instruction: ") + failed_.message);
-    return ok();
+    finish(e_, holder_);
+    return failed_.status();
   }
 
  private:
-  struct Failure : aj::ErrorHandler {
-    aj::Error error = aj::kErrorOk;
-    std::string message;
-    void handleError(aj::Error err, const char* text, aj::BaseEmitter*) override {
-      if (error == aj::kErrorOk) message = text;
-      error = err;
-    }
-  };
-
   int outer() const { return shape_.loops > 0 ? shape_.loops - 1 : 0; }
   void split();
   void lay_out();
-  void prologue();
-  void rest_masks();
-  void indices();
   void loops();
-  void epilogue();
   void add_body(const std::vector<LaneId>& order, Trip trip) {
     bodies_.emplace_back(e_, order, trip);
     bodies_.back().run();
@@ -71,14 +55,12 @@ class NestEmitter {
 
   const NestShape& shape_;
   aj::CodeHolder& holder_;
-  Failure failed_;
+  EmitFailure failed_;
   ax::Assembler a_;
   LaneCode code_;
   Emission e_;
   std::vector<LaneId> before_, loop_;  // what every trip has in common, and the trip
   std::vector<std::int32_t> counters_;
-  std::int32_t saved_sp_ = 0;
-  std::size_t frame_size_at_ = 0;
   std::deque<Body> bodies_;
 };
 
@@ -126,82 +108,9 @@ void NestEmitter::lay_out() {
     else
       p.slot = e_.frame.take(8);
     e_.pointers.push_back(p);
-    e_.index.push_back(shape_.accesses[k].inner == Inner::Strided ? e_.frame.take(e_.reg_bytes()) : 0);
   }
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
-  saved_sp_ = e_.frame.take(8);
-  e_.bytes = e_.frame.take(64);
-  for (int k = 0; k < code_.parts(4); ++k) e_.rest4.push_back(e_.frame.take(e_.reg_bytes()));
-  for (int k = 0; k < code_.parts(8); ++k) e_.rest8.push_back(e_.frame.take(e_.reg_bytes()));
-  if (code_.calls().empty()) return;
-  const std::int32_t lanes = code_.lanes() * 8 < 64 ? 64 : code_.lanes() * 8;
-  for (std::int32_t& in : e_.call_in) in = e_.frame.take(lanes);
-  e_.call_out = e_.frame.take(lanes);
-  e_.call_saved = e_.frame.take(64 + 32 * 64 + 64);
-}
-
-void NestEmitter::prologue() {
-  for (const ax::Gp& r : kSaved) a_.push(r);
-  a_.mov(ax::rax, ax::rsp);
-  a_.and_(ax::rsp, -64);
-  a_.long_().sub(ax::rsp, 0x7fffffff);  // the size of the frame, known at the end
-  frame_size_at_ = a_.offset() - 4;
-  a_.mov(e_.at(saved_sp_), ax::rax);
-  a_.mov(ax::rcx, ax::rdi);
-  a_.mov(Emission::kArgs, ax::rsi);
-  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
-    const ShapeAccess& s = shape_.accesses[k];
-    const Pointer& p = e_.pointers[k];
-    const ax::Gp to = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
-    a_.mov(to, e_.arg(arg_access(shape_, k)));
-    if (!s.is_iota) a_.add(to, ax::ptr(ax::rcx, static_cast<std::int32_t>(s.base) * 8));
-    if (p.gp < 0) a_.mov(e_.at(p.slot), to);
-  }
-  if (shape_.one) return;
-  rest_masks();
-  indices();
-}
-
-void NestEmitter::rest_masks() {
-  const auto mask = [&](std::int32_t to, int width, int part) {
-    const ax::Vec x = e_.vec(0);
-    const int lanes = e_.reg_bytes() / width;
-    width == 4 ? a_.vpbroadcastd(x, e_.arg(kArgRest)) : a_.vpbroadcastq(x, e_.arg(kArgRest));
-    const ax::Mem ramp = e_.pool.ramp(width, part * lanes, 1);
-    const auto id = width == 4 ? ax::Inst::kIdVpcmpgtd : ax::Inst::kIdVpcmpgtq;
-    if (e_.is_avx512) {
-      a_.emit(id, ax::k1, x, ramp);
-      a_.kmovw(e_.at(to), ax::k1);
-    } else {
-      a_.emit(id, x, x, ramp);
-      a_.vmovups(e_.at(to), x);
-    }
-  };
-  bool uses[2] = {false, false};
-  for (LaneId v = 0; v < code_.size(); ++v)
-    if (code_[v].op == LaneOp::Load || code_[v].op == LaneOp::Store) uses[code_[v].width == 8] = true;
-  for (int k = 0; uses[0] && k < code_.parts(4); ++k) mask(e_.rest4[static_cast<std::size_t>(k)], 4, k);
-  for (int k = 0; uses[1] && k < code_.parts(8); ++k) mask(e_.rest8[static_cast<std::size_t>(k)], 8, k);
-}
-
-void NestEmitter::indices() {
-  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
-    const ShapeAccess& s = shape_.accesses[k];
-    if (s.inner != Inner::Strided) continue;
-    const ax::Mem stride = e_.arg(arg_access(shape_, k) + 1);
-    if (s.is_iota) {
-      a_.xor_(ax::eax, ax::eax);
-      for (int lane = 0; lane < e_.reg_bytes() / 8; ++lane) {
-        a_.mov(e_.at(e_.index[k] + 8 * lane), ax::rax);
-        a_.add(ax::rax, stride);
-      }
-    } else {
-      const ax::Vec x = e_.vec(0);
-      a_.vpbroadcastd(x, stride);
-      a_.vpmulld(x, x, e_.pool.ramp(4, 0, 1));
-      a_.vmovups(e_.at(e_.index[k]), x);
-    }
-  }
+  take_places(e_);
 }
 
 void NestEmitter::loops() {
@@ -250,13 +159,6 @@ void NestEmitter::loops() {
     a_.cmp(ax::rax, e_.arg(kArgExtents + d));
     a_.jl(heads[static_cast<std::size_t>(d)]);
   }
-}
-
-void NestEmitter::epilogue() {
-  a_.vzeroupper();
-  a_.mov(ax::rsp, e_.at(saved_sp_));
-  for (std::size_t k = std::size(kSaved); k-- > 0;) a_.pop(kSaved[k]);
-  a_.ret();
 }
 
 }  // namespace

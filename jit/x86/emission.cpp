@@ -1,0 +1,107 @@
+#include "jit/x86/emission.h"
+
+#include <cstring>
+
+namespace tfvm::x86 {
+
+namespace {
+
+const ax::Gp kSaved[] = {ax::rbp, ax::rbx, ax::r12, ax::r13, ax::r14, ax::r15};
+
+}  // namespace
+
+Status EmitFailure::status() const {
+  if (error == aj::kErrorOk) return ok();
+  return Error(Code::Internal, "the assembler refused an instruction: " + message);
+}
+
+void take_places(Emission& e) {
+  for (const ShapeAccess& s : e.shape.accesses)
+    e.index.push_back(s.inner == Inner::Strided ? e.frame.take(e.reg_bytes()) : 0);
+  e.saved_sp = e.frame.take(8);
+  e.bytes = e.frame.take(64);
+  for (int k = 0; k < e.code.parts(4); ++k) e.rest4.push_back(e.frame.take(e.reg_bytes()));
+  for (int k = 0; k < e.code.parts(8); ++k) e.rest8.push_back(e.frame.take(e.reg_bytes()));
+  if (e.code.calls().empty()) return;
+  const std::int32_t lanes = e.code.lanes() * 8 < 64 ? 64 : e.code.lanes() * 8;
+  for (std::int32_t& in : e.call_in) in = e.frame.take(lanes);
+  e.call_out = e.frame.take(lanes);
+  e.call_saved = e.frame.take(64 + 32 * 64 + 64);
+}
+
+void enter(Emission& e) {
+  for (const ax::Gp& r : kSaved) e.a.push(r);
+  e.a.mov(ax::rax, ax::rsp);
+  e.a.and_(ax::rsp, -64);
+  e.a.long_().sub(ax::rsp, 0x7fffffff);  // the size of the frame, known at the end
+  e.frame_size_at = e.a.offset() - 4;
+  e.a.mov(e.at(e.saved_sp), ax::rax);
+  e.a.mov(ax::rcx, ax::rdi);
+  e.a.mov(Emission::kArgs, ax::rsi);
+}
+
+void set_pointer(Emission& e, std::size_t access) {
+  const ShapeAccess& s = e.shape.accesses[access];
+  const Pointer& p = e.pointers[access];
+  const ax::Gp to = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
+  e.a.mov(to, e.arg(arg_access(e.shape, access)));
+  if (!s.is_iota) e.a.add(to, ax::ptr(ax::rcx, static_cast<std::int32_t>(s.base) * 8));
+  if (p.gp < 0) e.a.mov(e.at(p.slot), to);
+}
+
+void set_rest_masks(Emission& e) {
+  const auto mask = [&](std::int32_t to, int width, int part) {
+    const ax::Vec x = e.vec(0);
+    const int lanes = e.reg_bytes() / width;
+    width == 4 ? e.a.vpbroadcastd(x, e.arg(kArgRest)) : e.a.vpbroadcastq(x, e.arg(kArgRest));
+    const ax::Mem ramp = e.pool.ramp(width, part * lanes, 1);
+    const auto id = width == 4 ? ax::Inst::kIdVpcmpgtd : ax::Inst::kIdVpcmpgtq;
+    if (e.is_avx512) {
+      e.a.emit(id, ax::k1, x, ramp);
+      e.a.kmovw(e.at(to), ax::k1);
+    } else {
+      e.a.emit(id, x, x, ramp);
+      e.a.vmovups(e.at(to), x);
+    }
+  };
+  bool uses[2] = {false, false};
+  for (LaneId v = 0; v < e.code.size(); ++v)
+    if (e.code[v].op == LaneOp::Load || e.code[v].op == LaneOp::Store) uses[e.code[v].width == 8] = true;
+  for (int k = 0; uses[0] && k < e.code.parts(4); ++k) mask(e.rest4[static_cast<std::size_t>(k)], 4, k);
+  for (int k = 0; uses[1] && k < e.code.parts(8); ++k) mask(e.rest8[static_cast<std::size_t>(k)], 8, k);
+}
+
+void set_indices(Emission& e) {
+  for (std::size_t k = 0; k < e.shape.accesses.size(); ++k) {
+    const ShapeAccess& s = e.shape.accesses[k];
+    if (s.inner != Inner::Strided) continue;
+    const ax::Mem stride = e.arg(arg_access(e.shape, k) + 1);
+    if (s.is_iota) {
+      e.a.xor_(ax::eax, ax::eax);
+      for (int lane = 0; lane < e.reg_bytes() / 8; ++lane) {
+        e.a.mov(e.at(e.index[k] + 8 * lane), ax::rax);
+        e.a.add(ax::rax, stride);
+      }
+    } else {
+      const ax::Vec x = e.vec(0);
+      e.a.vpbroadcastd(x, stride);
+      e.a.vpmulld(x, x, e.pool.ramp(4, 0, 1));
+      e.a.vmovups(e.at(e.index[k]), x);
+    }
+  }
+}
+
+void leave(Emission& e) {
+  e.a.vzeroupper();
+  e.a.mov(ax::rsp, e.at(e.saved_sp));
+  for (std::size_t k = std::size(kSaved); k-- > 0;) e.a.pop(kSaved[k]);
+  e.a.ret();
+}
+
+void finish(Emission& e, aj::CodeHolder& holder) {
+  e.pool.embed();
+  const std::int32_t size = e.frame.size();
+  std::memcpy(holder.textSection()->data() + e.frame_size_at, &size, 4);
+}
+
+}  // namespace tfvm::x86

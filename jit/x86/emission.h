@@ -1,0 +1,68 @@
+#pragma once
+// The state of one function of generated code: its frame, the addresses of accesses, and what its trips share; and the
+// pieces that every such function begins and ends with.
+
+#include "jit/x86/frame.h"
+#include "jit/x86/lane_code.h"
+#include "jit/x86/shape.h"
+
+namespace tfvm::x86 {
+
+enum class Trip : std::uint8_t {
+  Whole,  // all lanes
+  Rest,   // the first few lanes, as args[kArgRest] says
+  One,    // the first lane
+};
+
+// What the code of one nest shares.
+struct Emission {
+  ax::Assembler& a;
+  const NestShape& shape;
+  const LaneCode& code;
+  Frame frame;
+  Pool pool;
+  bool is_avx512;
+  std::vector<Pointer> pointers;    // of accesses
+  std::vector<std::int32_t> index;  // Strided: lane * stride as i32 of each lane; iota: as i64, a register per part
+  std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
+  std::int32_t bytes = 0;                  // 64 bytes to gather bools in
+  std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
+  std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
+  std::int32_t saved_sp = 0;
+  std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
+
+  int reg_bytes() const { return code.reg_bytes(); }
+  ax::Mem arg(int k) const { return ax::ptr(kArgs, 8 * k); }
+  ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
+  ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
+
+  static constexpr ax::Gp kArgs = ax::rbx;   // the arguments
+  static constexpr ax::Gp kIndex = ax::r12;  // points of the inner loop that are done
+  static constexpr ax::Gp kEnd = ax::r13;    // of the inner loop's whole trips
+};
+
+// Keeps the message of the first instruction that the assembler refused.
+struct EmitFailure : aj::ErrorHandler {
+  aj::Error error = aj::kErrorOk;
+  std::string message;
+  void handleError(aj::Error err, const char* text, aj::BaseEmitter*) override {
+    if (error == aj::kErrorOk) message = text;
+    error = err;
+  }
+  Status status() const;
+};
+
+// Places in the frame for what bodies need: indices of strided accesses, masks of the rest, buffers of calls.
+void take_places(Emission& e);
+// Saves registers and makes the frame; then the arguments are in kArgs, the bases in rcx.
+void enter(Emission& e);
+// The address of an access at the first point, in its register or its place in the frame.
+void set_pointer(Emission& e, std::size_t access);
+// Masks of the Rest trip, and lane * stride of strided accesses.
+void set_rest_masks(Emission& e);
+void set_indices(Emission& e);
+void leave(Emission& e);
+// Behind all code: constants, and the size of the frame, which is known now.
+void finish(Emission& e, aj::CodeHolder& holder);
+
+}  // namespace tfvm::x86
