@@ -56,6 +56,7 @@ Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
   for (LaneId v : order_) own[v] = 1;
   for (LaneId v = 0; v < e_.home.size(); ++v)
     if (e_.home[v] >= 0 && !own[v]) r_.set_home(v, e_.home[v]);
+  if (!order_.empty() && code_[order_.back()].op == LaneOp::Next) r_.begin_trip(e_.carries);
 }
 
 void Body::run() {
@@ -110,6 +111,8 @@ void Body::inst(LaneId v) {
       return compare(v);
     case LaneOp::Select:
       return select(v);
+    case LaneOp::Next:
+      return r_.carry_on(e_.carries);
     case LaneOp::Call:
       return code_.calls()[code_[v].bits].masks.empty() ? call(v) : rare_call(v);
     case LaneOp::MaskAnd:

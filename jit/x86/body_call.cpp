@@ -168,11 +168,19 @@ void Body::convert(LaneId v) {
   const bool is_k = is_mask(i.op) && e_.is_avx512;
   if (i.op == LaneOp::MaskWiden && is_k) {
     const ax::KReg x = r_.reg(i.in[0]).as<ax::KReg>(), to = r_.out(v).as<ax::KReg>();
-    i.imm ? a_.kshiftrw(to, x, 8) : a_.kmovw(to, x);
+    i.imm ? a_.kshiftrw(to, x, lanes_of(8)) : a_.kmovw(to, x);
   } else if (i.op == LaneOp::MaskNarrow && is_k) {
     const ax::KReg x = r_.reg(i.in[0]).as<ax::KReg>(),
                    y = r_.reg(i.in[1] == kNoLane ? i.in[0] : i.in[1]).as<ax::KReg>();
-    a_.kunpckbw(r_.out(v).as<ax::KReg>(), y, x);
+    if (lanes_of(8) == 8) {
+      a_.kunpckbw(r_.out(v).as<ax::KReg>(), y, x);
+      return;
+    }
+    const ax::KReg low = r_.mask_temp(), to = r_.out(v, false).as<ax::KReg>();
+    a_.kshiftlw(low, x, 12);  // what is above the lanes may be anything
+    a_.kshiftrw(low, low, 12);
+    a_.kshiftlw(to, y, 4);
+    a_.korw(to, to, low);
   } else if (i.op == LaneOp::FloatToDouble || i.op == LaneOp::IntToDouble || i.op == LaneOp::IntToLong ||
              i.op == LaneOp::MaskWiden) {
     const aj::Operand from = upper_or_lower(i.in[0], i.imm);
@@ -199,7 +207,7 @@ void Body::convert(LaneId v) {
     const ax::Vec to = r_.out(v, false).as<ax::Vec>();
     a_.emit(id, half(to), x);
     a_.emit(id, half(t), y);
-    e_.is_avx512 ? a_.vinsertf64x4(to, to, half(t), 1) : a_.vinsertf128(to, to, half(t), 1);
+    e_.reg_bytes() == 64 ? a_.vinsertf64x4(to, to, half(t), 1) : a_.vinsertf128(to, to, half(t), 1);
   }
 }
 

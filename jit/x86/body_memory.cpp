@@ -24,6 +24,7 @@ ax::Mem Body::address(std::uint32_t access, int size, int part) {
   const Pointer& p = e_.pointers[access];
   ax::Gp base = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
   if (p.gp < 0) a_.mov(base, e_.at(p.slot));
+  if (p.is_indexed) return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)));
   if (trip_ == Trip::One || s.inner == Inner::Same) return ax::ptr(base);
   const int lanes = s.dtype == DType::Bool ? lanes_of(4) : lanes_of(size);
   return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)), part * lanes * size);

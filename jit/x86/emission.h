@@ -27,6 +27,7 @@ struct Emission {
   std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
   std::int32_t bytes = 0;                  // 64 bytes to gather bools in
   std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
+  std::vector<Carried> carries;            // of a loop
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes

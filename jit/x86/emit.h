@@ -1,14 +1,16 @@
 #pragma once
-// The function of one nest: prologue, loops, trips.
+// The function of one nest, and that of a loop over one.
 
 #include <asmjit/x86.h>
 
-#include "jit/x86/shape.h"
+#include "jit/x86/loop_shape.h"
 
 namespace tfvm::x86 {
 
 // Emits void(std::byte* const* bases, const std::int64_t* args) into `holder`, which is initialised. Internal: the
 // assembler refused an instruction.
 Status emit_nest(const NestShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
+// The same of a loop.
+Status emit_loop(const LoopShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
 
 }  // namespace tfvm::x86

@@ -67,8 +67,16 @@ class Pool {
 
 // Where the address of an access is kept.
 struct Pointer {
-  int gp = -1;            // a register, or
-  std::int32_t slot = 0;  // a place in the frame
+  int gp = -1;              // a register, or
+  std::int32_t slot = 0;    // a place in the frame
+  bool is_indexed = false;  // kIndex moves it though it is the same for all lanes: a loop over single points
+};
+
+// A register's worth that a loop carries from trip to trip: as a trip begins `read` is in a register, or at `home`.
+struct Carried {
+  std::uint32_t read = 0, next = 0;  // lane values
+  int reg = -1;                      // of a vector; -1: at home
+  std::int32_t home = 0;             // in the frame
 };
 
 }  // namespace tfvm::x86

@@ -15,7 +15,8 @@ std::uint64_t hash(const LaneInst& i) {
 }
 
 bool is_pure(LaneOp op) {
-  return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Call && op != LaneOp::CallPart;
+  return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Next && op != LaneOp::Call &&
+         op != LaneOp::CallPart;
 }
 
 bool commutes(LaneOp op) {
@@ -53,7 +54,8 @@ bool is_mask(LaneOp op) {
   }
 }
 
-bool has_result(LaneOp op) { return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Call; }
+bool has_effect(LaneOp op) { return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::Next; }
+bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 
 LaneId LaneCode::add(const LaneInst& inst) {
   if (is_pure(inst.op)) {
@@ -110,6 +112,11 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
 }
 
 std::vector<LaneId> LaneCode::call(LaneCall call) {
+  while (call.masks.size() > 1) {  // one is enough, and less to keep in registers
+    const LaneId m = call.masks.back();
+    call.masks.pop_back();
+    call.masks.front() = op(LaneOp::MaskOr, insts_[m].width, call.masks.front(), m);
+  }
   LaneInst inst;
   inst.op = LaneOp::Call;
   inst.bits = calls_.size();
@@ -135,7 +142,7 @@ std::vector<LaneId> LaneCode::call(LaneCall call) {
 std::vector<std::uint8_t> LaneCode::mark_needed() const {
   std::vector<std::uint8_t> needed(insts_.size(), 0);
   for (LaneId v = static_cast<LaneId>(insts_.size()); v-- > 0;) {
-    if (insts_[v].op == LaneOp::Store || insts_[v].op == LaneOp::StoreBool) needed[v] = 1;
+    if (has_effect(insts_[v].op)) needed[v] = 1;
     if (needed[v]) for_operands(v, [&](LaneId in) { needed[in] = 1; });
   }
   return needed;

@@ -64,10 +64,11 @@ class LaneCode {
   // Every operand of an instruction, in order.
   template <class Fn>
   void for_operands(LaneId v, Fn fn) const;
-  // One flag per instruction: stores, and what they need.
+  // One flag per instruction: stores, what is carried on, and what they need.
   std::vector<std::uint8_t> mark_needed() const;
 
   std::vector<LaneId> rare;  // masks of lanes for which the function being traced is not what was traced
+  std::vector<LaneId> next;  // of a loop: per carry
 
  private:
   LaneId negated(LaneId v) const;  // x of -x, kNoLane of all else
@@ -91,6 +92,9 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
     case LaneOp::Store:
     case LaneOp::StoreBool:
       return fn(i.in[0]);
+    case LaneOp::Next:
+      for (LaneId n : next) fn(n);
+      return;
     case LaneOp::Call: {
       const LaneCall& c = calls_[i.bits];
       for (LaneId m : c.masks) fn(m);

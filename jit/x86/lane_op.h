@@ -50,11 +50,13 @@ enum class LaneOp : std::uint8_t {
   LongToInt,  // two registers -> one; in[1] may be none; DoubleToInt truncates
   IntToFloat,
   FloatToInt,  // FloatToInt truncates; outside the range gives the least integer
+  Next,        // the end of a trip of a loop: LaneCode::next are what its carries are in the next one
   Call,        // bits: index into calls; its results are the CallPart instructions behind it
   CallPart,    // in[0]: the Call; imm: part
 };
 
 bool is_mask(LaneOp op);
+bool has_effect(LaneOp op);
 bool has_result(LaneOp op);
 
 }  // namespace tfvm::x86

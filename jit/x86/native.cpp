@@ -9,8 +9,6 @@
 
 namespace tfvm {
 
-using x86::ShapedNest;
-
 namespace {
 
 const asmjit::CpuFeatures::X86& features() { return asmjit::CpuInfo::host().features().x86(); }
@@ -18,6 +16,13 @@ const asmjit::CpuFeatures::X86& features() { return asmjit::CpuInfo::host().feat
 Status init(asmjit::CodeHolder& code) {
   if (code.init(asmjit::Environment::host()) == asmjit::kErrorOk) return ok();
   return Error(Code::Internal, "the assembler can't start");
+}
+
+Status emit(const x86::NestShape& s, bool is_avx512, asmjit::CodeHolder& code) {
+  return x86::emit_nest(s, is_avx512, code);
+}
+Status emit(const x86::LoopShape& s, bool is_avx512, asmjit::CodeHolder& code) {
+  return x86::emit_loop(s, is_avx512, code);
 }
 
 }  // namespace
@@ -30,7 +35,12 @@ struct NestCompiler::State {
   std::optional<Error> refused;
 
   int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
-  Result<NativeNest::Entry> entry(const x86::NestShape& shape);
+  template <class Shape>
+  Result<NativeNest::Entry> entry(const Shape& shape);
+  template <class Shaped>
+  Result<NativeNest> compile(Result<Shaped> shaped);
+  template <class Shaped>
+  Result<std::string> listing(const Result<Shaped>& shaped) const;
 };
 
 bool NestCompiler::is_available() { return features().hasAVX2() && features().hasFMA(); }
@@ -44,13 +54,14 @@ Isa NestCompiler::best_isa() {
 NestCompiler::NestCompiler(Isa isa) : state_(new State{.isa = isa}) {}
 NestCompiler::~NestCompiler() = default;
 
-Result<NativeNest::Entry> NestCompiler::State::entry(const x86::NestShape& shape) {
+template <class Shape>
+Result<NativeNest::Entry> NestCompiler::State::entry(const Shape& shape) {
   const std::string k = key(shape);
   if (const auto it = entries.find(k); it != entries.end()) return it->second;
   if (refused) return *refused;
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
-  if (Status s = x86::emit_nest(shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
+  if (Status s = emit(shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
   const Result<void*> at = memory.add(code);
   if (!at) {
     if (at.error().code == Code::Memory) refused = at.error();
@@ -61,26 +72,39 @@ Result<NativeNest::Entry> NestCompiler::State::entry(const x86::NestShape& shape
   return entry;
 }
 
-Result<NativeNest> NestCompiler::compile(const Nest& nest) {
-  Result<ShapedNest> shaped = x86::take_apart(nest, state_->reg_bytes());
+template <class Shaped>
+Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped) {
   if (!shaped) return std::move(shaped).error();
   if (shaped->is_empty) return NativeNest(nullptr, {});
-  const std::lock_guard guard(state_->lock);
-  const Result<NativeNest::Entry> entry = state_->entry(shaped->shape);
-  if (!entry) return entry.error();
-  return NativeNest(*entry, std::move(shaped->args));
+  const std::lock_guard guard(lock);
+  const Result<NativeNest::Entry> e = entry(shaped->shape);
+  if (!e) return e.error();
+  return NativeNest(*e, std::move(shaped->args));
 }
 
-Result<std::string> NestCompiler::listing(const Nest& nest) {
-  const Result<ShapedNest> shaped = x86::take_apart(nest, state_->reg_bytes());
+template <class Shaped>
+Result<std::string> NestCompiler::State::listing(const Result<Shaped>& shaped) const {
   if (!shaped) return shaped.error();
   if (shaped->is_empty) return std::string("no points\n");
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
   asmjit::StringLogger logger;
   code.setLogger(&logger);
-  if (Status s = x86::emit_nest(shaped->shape, state_->isa == Isa::Avx512, code); !s) return std::move(s).error();
+  if (Status s = emit(shaped->shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
   return std::string(logger.data(), logger.dataSize());
+}
+
+Result<NativeNest> NestCompiler::compile(const Nest& nest) {
+  return state_->compile(x86::take_apart(nest, state_->reg_bytes()));
+}
+Result<NativeNest> NestCompiler::compile(const LoopNest& loop) {
+  return state_->compile(x86::take_apart(loop, state_->reg_bytes()));
+}
+Result<std::string> NestCompiler::listing(const Nest& nest) {
+  return state_->listing(x86::take_apart(nest, state_->reg_bytes()));
+}
+Result<std::string> NestCompiler::listing(const LoopNest& loop) {
+  return state_->listing(x86::take_apart(loop, state_->reg_bytes()));
 }
 
 NestCompiler::Counts NestCompiler::counts() const {

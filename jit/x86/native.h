@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bytecode/status.h"
-#include "jit/region/nest.h"
+#include "jit/x86/loop.h"
 
 namespace tfvm {
 
@@ -44,8 +44,10 @@ class NestCompiler {
   // Unsupported: a nest that has no native code. Memory: the system refuses executable memory; later calls fail at
   // once.
   Result<NativeNest> compile(const Nest& nest);
+  Result<NativeNest> compile(const LoopNest& loop);
   // The machine code as text, without keeping it.
   Result<std::string> listing(const Nest& nest);
+  Result<std::string> listing(const LoopNest& loop);
   // How many shapes have code, and their bytes.
   struct Counts {
     std::size_t shapes = 0, bytes = 0;

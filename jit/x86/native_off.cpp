@@ -3,6 +3,10 @@
 
 namespace tfvm {
 
+namespace {
+Error none() { return {Code::Unsupported, "this build makes no native code"}; }
+}  // namespace
+
 struct NestCompiler::State {};
 
 bool NestCompiler::is_available() { return false; }
@@ -10,12 +14,10 @@ Isa NestCompiler::best_isa() { return Isa::Avx2; }
 NestCompiler::NestCompiler(Isa) {}
 NestCompiler::~NestCompiler() = default;
 
-Result<NativeNest> NestCompiler::compile(const Nest&) {
-  return Error(Code::Unsupported, "this build makes no native code");
-}
-Result<std::string> NestCompiler::listing(const Nest&) {
-  return Error(Code::Unsupported, "this build makes no native code");
-}
+Result<NativeNest> NestCompiler::compile(const Nest&) { return none(); }
+Result<NativeNest> NestCompiler::compile(const LoopNest&) { return none(); }
+Result<std::string> NestCompiler::listing(const Nest&) { return none(); }
+Result<std::string> NestCompiler::listing(const LoopNest&) { return none(); }
 NestCompiler::Counts NestCompiler::counts() const { return {}; }
 
 }  // namespace tfvm

@@ -3,6 +3,8 @@
 // way (Belady). Constants and values with a home in memory are taken from there and never stored. Two files of
 // registers: vectors, and where masks are not vectors, k1 to k7.
 
+#include <span>
+
 #include "jit/x86/frame.h"
 #include "jit/x86/lane_code.h"
 
@@ -34,6 +36,9 @@ class Registers {
   ax::Vec temp();
   ax::KReg mask_temp();
 
+  // Carries are where they are as a trip begins; at its end, the next ones are put there.
+  void begin_trip(std::span<const Carried> carries);
+  void carry_on(std::span<const Carried> carries);
   // Where a value stands at the end of the preheader, for all trips.
   void set_home(LaneId v, std::int32_t offset) { values_[v].slot = offset, values_[v].is_home = true; }
   bool is_last_use(LaneId v) const;
@@ -65,6 +70,8 @@ class Registers {
   void evict(LaneId v);
   void load(LaneId v, int id);
   bool is_constant(LaneId v) const { return code_[v].op == LaneOp::Const; }
+  void move(const Carried& c, const ax::Vec& t, const ax::KReg& mask);
+  void step_aside(LaneId v, const ax::Vec& t);
   int pick(LaneId v);
   ax::Mem memory(LaneId v);
 

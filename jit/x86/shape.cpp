@@ -8,8 +8,6 @@
 
 namespace tfvm::x86 {
 
-namespace {
-
 bool has_lanes(DType d) {
   switch (d) {
     case DType::Bool:
@@ -25,7 +23,14 @@ bool has_lanes(DType d) {
   }
 }
 
-Error unsupported(const char* what) { return {Code::Unsupported, what}; }
+Inner inner_of(std::int64_t stride, bool is_iota) {
+  if (stride == 0) return Inner::Same;
+  return stride == 1 && !is_iota ? Inner::Unit : Inner::Strided;
+}
+
+bool is_in_reach(std::int64_t stride, int reg_bytes) {
+  return std::abs(stride) < std::numeric_limits<std::int32_t>::max() / (8 * reg_bytes);
+}
 
 int choose_lanes(const Nest& nest, bool one, int reg_bytes) {
   bool has4 = false, has8 = false;
@@ -35,6 +40,42 @@ int choose_lanes(const Nest& nest, bool one, int reg_bytes) {
   }
   return (one || (has8 && !has4)) ? reg_bytes / 8 : reg_bytes / 4;
 }
+
+// The longest loop goes inside where the innermost one fills no register; any order gives the same elements.
+void choose_inner(NestCode& loops) {
+  auto& e = loops.extents;
+  if (e.size() < 2 || e.back() >= 8) return;
+  const auto longest = std::ranges::max_element(e);
+  if (*longest <= e.back()) return;
+  const auto from = longest - e.begin();
+  const auto rotate = [&](auto& v) { std::rotate(v.begin() + from, v.begin() + from + 1, v.end()); };
+  rotate(e);
+  for (AccessCode& a : loops.accesses) rotate(a.strides);
+}
+
+std::vector<std::int64_t> nest_arguments(const NestShape& shape, const NestCode& loops,
+                                         std::span<const std::uint32_t> sources) {
+  const auto& e = loops.extents;
+  const std::size_t outer = e.empty() ? 0 : e.size() - 1;
+  const std::int64_t inner = e.empty() ? 1 : e.back();
+  std::vector<std::int64_t> args{inner / shape.lanes * shape.lanes, inner % shape.lanes};
+  args.insert(args.end(), e.begin(), e.begin() + static_cast<std::ptrdiff_t>(outer));
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const AccessCode& a = loops.accesses[sources[k]];
+    const std::int64_t size = shape.accesses[k].is_iota ? 1 : a.size;
+    args.push_back(a.offset * size);
+    args.push_back(e.empty() ? 0 : a.strides.back() * size);
+    for (std::size_t d = 0; d < outer; ++d) {
+      const std::int64_t back = d + 1 < outer ? e[d + 1] * a.strides[d + 1] : 0;
+      args.push_back((a.strides[d] - back) * size);
+    }
+  }
+  return args;
+}
+
+namespace {
+
+Error unsupported(const char* what) { return {Code::Unsupported, what}; }
 
 class TakeApart {
  public:
@@ -49,7 +90,7 @@ class TakeApart {
       out_.is_empty = true;
       return std::move(out_);
     }
-    choose_inner();
+    choose_inner(loops_);
     NestShape& s = out_.shape;
     s.one = loops_.mode == NestMode::Scalar;
     s.loops = static_cast<int>(loops_.extents.size());
@@ -61,31 +102,17 @@ class TakeApart {
     std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
     for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
-    arguments();
+    out_.args = nest_arguments(s, loops_, sources_);
     return std::move(out_);
   }
 
  private:
-  // The longest loop goes inside where the innermost one fills no register; any order gives the same elements.
-  void choose_inner() {
-    auto& e = loops_.extents;
-    if (e.size() < 2 || e.back() >= 8) return;
-    const auto longest = std::ranges::max_element(e);
-    if (*longest <= e.back()) return;
-    const auto from = longest - e.begin();
-    const auto rotate = [&](auto& v) { std::rotate(v.begin() + from, v.begin() + from + 1, v.end()); };
-    rotate(e);
-    for (AccessCode& a : loops_.accesses) rotate(a.strides);
-  }
-
   std::uint32_t add_access(std::uint32_t source, DType dtype, bool is_iota) {
     const AccessCode& a = loops_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
-    if (stride == 1 && !is_iota) to.inner = Inner::Unit;
-    if (stride != 0 && (stride != 1 || is_iota)) to.inner = Inner::Strided;
-    const std::int64_t reach = std::numeric_limits<std::int32_t>::max() / (8 * reg_bytes_);
-    if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && std::abs(stride) < reach;
+    to.inner = inner_of(stride, is_iota);
+    if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
       const AccessCode& b = loops_.accesses[sources_[k]];
@@ -94,25 +121,6 @@ class TakeApart {
     list.push_back(to);
     sources_.push_back(source);
     return static_cast<std::uint32_t>(list.size() - 1);
-  }
-
-  void arguments() {
-    const auto& e = loops_.extents;
-    const std::size_t outer = e.empty() ? 0 : e.size() - 1;
-    const std::int64_t inner = e.empty() ? 1 : e.back();
-    auto& args = out_.args;
-    args = {inner / out_.shape.lanes * out_.shape.lanes, inner % out_.shape.lanes};
-    args.insert(args.end(), e.begin(), e.begin() + static_cast<std::ptrdiff_t>(outer));
-    for (std::size_t k = 0; k < sources_.size(); ++k) {
-      const AccessCode& a = loops_.accesses[sources_[k]];
-      const std::int64_t size = out_.shape.accesses[k].is_iota ? 1 : a.size;
-      args.push_back(a.offset * size);
-      args.push_back(e.empty() ? 0 : a.strides.back() * size);
-      for (std::size_t d = 0; d < outer; ++d) {
-        const std::int64_t back = d + 1 < outer ? e[d + 1] * a.strides[d + 1] : 0;
-        args.push_back((a.strides[d] - back) * size);
-      }
-    }
   }
 
   const Nest& nest_;

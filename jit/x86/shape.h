@@ -4,10 +4,12 @@
 // baked in.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "bytecode/status.h"
+#include "jit/region/code.h"
 #include "jit/region/nest.h"
 
 namespace tfvm::x86 {
@@ -58,6 +60,16 @@ struct ShapedNest {
 // Unsupported: reductions, dtypes without lanes (8- and 16-bit, complex), strides beyond what vector indices reach.
 // `reg_bytes`: of a vector register, 32 or 64.
 Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes);
+
+// The parts of take_apart that all kinds of loops share.
+bool has_lanes(DType d);
+Inner inner_of(std::int64_t stride, bool is_iota);
+bool is_in_reach(std::int64_t stride, int reg_bytes);
+int choose_lanes(const Nest& nest, bool one, int reg_bytes);
+void choose_inner(NestCode& loops);
+// `sources`: of each access of the shape, the one of `loops`.
+std::vector<std::int64_t> nest_arguments(const NestShape& shape, const NestCode& loops,
+                                         std::span<const std::uint32_t> sources);
 
 // Equal for nests that one code serves.
 std::string key(const NestShape& shape);

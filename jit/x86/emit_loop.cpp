@@ -1,0 +1,265 @@
+// The function of a loop. For each group of lanes: what is the same in all trips, then the trips, then what the carries
+// are at the end.
+#include <algorithm>
+#include <deque>
+
+#include "jit/x86/body.h"
+#include "jit/x86/emit.h"
+#include "jit/x86/lower.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+// As in emit.cpp, but that those which move from trip to trip come first.
+constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
+const ax::Gp kTrips = Emission::kEnd;  // that are left
+
+class LoopEmitter {
+ public:
+  LoopEmitter(const LoopShape& loop, bool is_avx512, aj::CodeHolder& holder)
+      : loop_(loop),
+        shape_(loop.nest),
+        holder_(holder),
+        a_(&holder),
+        code_(shape_.lanes, loop.reg_bytes),
+        e_{a_, shape_, code_, {}, Pool(a_, loop.reg_bytes), is_avx512} {
+    a_.setErrorHandler(&failed_);
+  }
+
+  Status run() {
+    lower();
+    split();
+    lay_out();
+    place_carries();
+    enter(e_);
+    for (std::size_t k = 0; k < shape_.accesses.size(); ++k) set_pointer(e_, k);
+    if (shape_.one) {
+      a_.xor_(ax::r12d, ax::r12d);
+      group(Trip::One);
+    } else {
+      set_rest_masks(e_);
+      set_indices(e_);
+      loops();
+    }
+    leave(e_);
+    for (Body& b : bodies_) b.emit_rare_calls();
+    finish(e_, holder_);
+    return failed_.status();
+  }
+
+ private:
+  int outer() const { return shape_.loops > 0 ? shape_.loops - 1 : 0; }
+  bool is_fixed(std::uint32_t access) const { return loop_.by_trip[access] == ByTrip::Fixed; }
+  bool is_same(LaneId v) const;
+  void lower();
+  void split();
+  void lay_out();
+  void place_carries();
+  void loops();
+  void group(Trip trip);
+  void step(bool is_back);
+  void add(std::size_t pointer, const ax::Mem& arg);
+  void add_body(const std::vector<LaneId>& order, Trip trip) {
+    if (order.empty()) return;
+    bodies_.emplace_back(e_, order, trip);
+    bodies_.back().run();
+  }
+
+  const LoopShape& loop_;
+  const NestShape& shape_;
+  aj::CodeHolder& holder_;
+  EmitFailure failed_;
+  ax::Assembler a_;
+  LaneCode code_;
+  Emission e_;
+  std::vector<LaneId> reads_;                 // of carries, per register's worth
+  std::vector<LaneId> before_, trip_, last_;  // code that runs once before the trips, in each, and once behind them
+  std::vector<std::uint8_t> same_;            // per value: the same in all trips
+  std::vector<std::int32_t> counters_;
+  std::int32_t lane_ = 0;  // where the index of the group's first lane is kept
+  std::deque<Body> bodies_;
+};
+
+// Values that are carried are those of the loads of their first element; what is stored last is stored from there.
+void LoopEmitter::lower() {
+  Lowering low(shape_, code_);
+  low.run();
+  for (const LoopShape::Carry& c : loop_.carries) {
+    const bool is_bool = low.dtype(c.read) == DType::Bool;
+    const std::vector<LaneId> read = is_bool ? low.masks(c.read, 4) : low.value(c.read).parts;
+    const std::vector<LaneId> next = is_bool ? low.masks(c.next, 4) : low.value(c.next).parts;
+    for (std::size_t k = 0; k < next.size(); ++k) {  // one read may serve all parts, if all lanes have one element
+      reads_.push_back(read[k]);
+      code_.next.push_back(next[k]);
+    }
+  }
+  code_.add({LaneOp::Next, 4, 0, {}, 0});
+  std::size_t at = 0;
+  for (const LoopShape::Carry& c : loop_.carries) {
+    const bool is_bool = low.dtype(c.read) == DType::Bool;
+    const int width = is_bool ? 4 : static_cast<int>(size_of(low.dtype(c.read)));
+    for (int k = 0; k < code_.parts(width); ++k)
+      last_.push_back(code_.add({is_bool ? LaneOp::StoreBool : LaneOp::Store,
+                                 static_cast<std::uint8_t>(width),
+                                 static_cast<std::uint8_t>(k),
+                                 {reads_[at++], c.last, kNoLane},
+                                 0}));
+  }
+}
+
+bool LoopEmitter::is_same(LaneId v) const {
+  const LaneInst& i = code_[v];
+  switch (i.op) {
+    case LaneOp::Const:
+      return true;
+    case LaneOp::Load:
+    case LaneOp::LoadBool:
+    case LaneOp::Iota:
+      return is_fixed(i.in[0]);
+    case LaneOp::Store:
+    case LaneOp::StoreBool:
+    case LaneOp::Next:
+    case LaneOp::Call:
+    case LaneOp::CallPart:
+      return false;
+    default:
+      bool all = true;
+      code_.for_operands(v, [&](LaneId in) { all = all && same_[in]; });
+      return all;
+  }
+}
+
+void LoopEmitter::split() {
+  const std::vector<std::uint8_t> needed = code_.mark_needed();
+  std::vector<std::uint8_t> is_read(code_.size(), 0), used(code_.size(), 0);
+  for (std::size_t k = 0; k < reads_.size(); ++k) is_read[reads_[k]] = reads_[k] != code_.next[k];
+  same_.assign(code_.size(), 0);
+  e_.home.assign(code_.size(), -1);
+  const LaneId end = last_.empty() ? static_cast<LaneId>(code_.size()) : last_.front();
+  for (LaneId v = 0; v < end; ++v) {
+    if (!needed[v] || code_[v].op == LaneOp::Const) {
+      same_[v] = code_[v].op == LaneOp::Const;
+      continue;
+    }
+    same_[v] = is_same(v) && !is_read[v];
+    (same_[v] || is_read[v] ? before_ : trip_).push_back(v);
+    if (!same_[v] && !is_read[v]) code_.for_operands(v, [&](LaneId in) { used[in] = 1; });
+  }
+  for (LaneId v : reads_) used[v] = 1;
+  for (LaneId v : before_)
+    if (used[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());
+}
+
+void LoopEmitter::lay_out() {
+  e_.pointers.resize(shape_.accesses.size());
+  std::size_t taken = 0;
+  for (const bool moves : {true, false})
+    for (std::uint32_t k = 0; k < shape_.accesses.size(); ++k) {
+      if (is_fixed(k) == moves) continue;
+      Pointer& p = e_.pointers[k];
+      if (taken < std::size(kPointerRegisters))
+        p.gp = kPointerRegisters[taken++];
+      else
+        p.slot = e_.frame.take(8);
+      p.is_indexed = shape_.one && loop_.by_trip[k] == ByTrip::Indexed;
+    }
+  for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
+  lane_ = e_.frame.take(8);
+  take_places(e_);
+}
+
+// A few registers are left for what happens within a trip.
+void LoopEmitter::place_carries() {
+  const int most = e_.is_avx512 ? 20 : 9;
+  int taken = 0;
+  for (std::size_t k = 0; k < reads_.size(); ++k) {
+    const auto first = std::ranges::find(reads_, reads_[k]) - reads_.begin();  // one element of all lanes is in one
+    if (reads_[k] == code_.next[k] || first < static_cast<std::ptrdiff_t>(k)) continue;
+    Carried c{reads_[k], code_.next[k], -1, e_.home[reads_[k]]};
+    const bool is_mask_register = e_.is_avx512 && is_mask(code_[c.read].op);
+    if (!is_mask_register && taken < most) c.reg = (e_.is_avx512 ? 31 : 15) - taken++;
+    e_.carries.push_back(c);
+  }
+}
+
+void LoopEmitter::loops() {
+  std::vector<aj::Label> heads;
+  for (int d = 0; d < outer(); ++d) {
+    heads.push_back(a_.newLabel());
+    ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
+    counter.setSize(8);
+    a_.mov(counter, 0);
+    a_.bind(heads.back());
+  }
+  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
+  a_.xor_(ax::r12d, ax::r12d);
+  ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
+  whole.setSize(8);
+  left.setSize(8);
+  a_.cmp(whole, 0);
+  a_.je(rest);
+  a_.bind(again);
+  group(Trip::Whole);
+  a_.add(Emission::kIndex, shape_.lanes);
+  a_.cmp(Emission::kIndex, whole);
+  a_.jl(again);
+  a_.bind(rest);
+  a_.cmp(left, 0);
+  a_.je(done);
+  group(Trip::Rest);
+  a_.bind(done);
+  for (int d = outer(); d-- > 0;) {
+    for (std::size_t k = 0; k < shape_.accesses.size(); ++k) add(k, e_.arg(arg_access(shape_, k) + 2 + d));
+    const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
+    a_.mov(ax::rax, counter);
+    a_.inc(ax::rax);
+    a_.mov(counter, ax::rax);
+    a_.cmp(ax::rax, e_.arg(kArgExtents + d));
+    a_.jl(heads[static_cast<std::size_t>(d)]);
+  }
+}
+
+void LoopEmitter::group(Trip trip) {
+  add_body(before_, trip);
+  for (const Carried& c : e_.carries)
+    if (c.reg >= 0) a_.vmovups(e_.vec(c.reg), e_.at(c.home));
+  a_.mov(kTrips, e_.arg(arg_trips(shape_)));
+  const aj::Label again = a_.newLabel();
+  a_.align(aj::AlignMode::kCode, 32);
+  a_.bind(again);
+  add_body(trip_, trip);
+  step(false);
+  a_.dec(kTrips);
+  a_.jnz(again);
+  step(true);
+  for (const Carried& c : e_.carries)
+    if (c.reg >= 0) a_.vmovups(e_.at(c.home), e_.vec(c.reg));
+  add_body(last_, trip);
+}
+
+// Accesses move on by a trip, or back by all of them.
+void LoopEmitter::step(bool is_back) {
+  const auto indexed = std::ranges::find(loop_.by_trip, ByTrip::Indexed);
+  if (indexed != loop_.by_trip.end()) a_.add(Emission::kIndex, e_.arg(arg_trips(shape_) + 1 + is_back));
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
+    if (loop_.by_trip[k] == ByTrip::Stepped) add(k, e_.arg(arg_step(shape_, k) + is_back));
+}
+
+void LoopEmitter::add(std::size_t pointer, const ax::Mem& arg) {
+  const Pointer& p = e_.pointers[pointer];
+  if (p.gp >= 0) {
+    a_.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), arg);
+  } else {
+    a_.mov(ax::rax, arg);
+    a_.add(e_.at(p.slot), ax::rax);
+  }
+}
+
+}  // namespace
+
+Status emit_loop(const LoopShape& shape, bool is_avx512, aj::CodeHolder& holder) {
+  return LoopEmitter(shape, is_avx512, holder).run();
+}
+
+}  // namespace tfvm::x86
