@@ -57,6 +57,8 @@ Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
   for (LaneId v = 0; v < e_.home.size(); ++v)
     if (e_.home[v] >= 0 && !own[v]) r_.set_home(v, e_.home[v]);
   if (!order_.empty() && code_[order_.back()].op == LaneOp::Next) r_.begin_trip(e_.carries);
+  for (LaneId v : order_)
+    if (code_[v].op == LaneOp::Sum) r_.begin_sum(v, e_.sums[code_[v].bits]);
 }
 
 void Body::run() {
@@ -90,6 +92,16 @@ void Body::inst(LaneId v) {
       return store(v);
     case LaneOp::StoreBool:
       return store_bool(v);
+    case LaneOp::LoadPlace:
+    case LaneOp::StorePlace:
+    case LaneOp::RestMask:
+      return place(v);
+    case LaneOp::Sum:
+      return;
+    case LaneOp::SetSum:
+      return r_.end_sum(code_[v].in[0], e_.sums[code_[v].bits]);
+    case LaneOp::Upper:
+      return upper(v);
     case LaneOp::Round: {
       const auto x = r_.any(code_[v].in[0]);
       const ax::Reg to = r_.out(v);

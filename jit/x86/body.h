@@ -35,14 +35,21 @@ class Body {
   void iota(LaneId v);
   void store(LaneId v);
   void store_bool(LaneId v);
+  void place(LaneId v);
+  void upper(LaneId v);
   void call(LaneId v);
   void rare_call(LaneId v);
   void call_part(LaneId v);
 
   // Memory of a part of an access at the present trip; may use rax and rdx.
-  ax::Mem address(std::uint32_t access, int bytes_per_lane, int part);
-  ax::Gp strided(std::uint32_t access, int part, int lanes_per_part);
-  void each_lane(std::uint32_t access, int part, int size, int count, bool is_load);
+  struct At {
+    std::uint32_t access;
+    int part = 0;
+    std::int32_t displacement = 0;
+  };
+  ax::Mem address(At at, int bytes_per_lane);
+  ax::Gp strided(At at, int lanes_per_part);
+  void each_lane(At at, int size, int count, bool is_load);
   ax::Mem rest_mask(int width, int part) const;
   ax::Mem full(ax::Mem m) const { return m.setSize(static_cast<std::uint32_t>(e_.reg_bytes())), m; }
   ax::Vec half(const ax::Reg& r) const {

@@ -19,37 +19,40 @@ ax::Mem Body::rest_mask(int width, int part) const {
   return e_.at((width == 4 ? e_.rest4 : e_.rest8)[static_cast<std::size_t>(part)]);
 }
 
-ax::Mem Body::address(std::uint32_t access, int size, int part) {
-  const ShapeAccess& s = e_.shape.accesses[access];
-  const Pointer& p = e_.pointers[access];
+ax::Mem Body::address(At at, int size) {
+  const ShapeAccess& s = e_.shape.accesses[at.access];
+  const Pointer& p = e_.pointers[at.access];
   ax::Gp base = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
   if (p.gp < 0) a_.mov(base, e_.at(p.slot));
   if (p.is_indexed) return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)));
-  if (trip_ == Trip::One || s.inner == Inner::Same) return ax::ptr(base);
+  if (trip_ == Trip::One || s.inner == Inner::Same) return ax::ptr(base, at.displacement);
   const int lanes = s.dtype == DType::Bool ? lanes_of(4) : lanes_of(size);
-  return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)), part * lanes * size);
+  return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)),
+                 at.part * lanes * size + at.displacement);
 }
 
 // rdx = the place of the first lane of a part.
-ax::Gp Body::strided(std::uint32_t access, int part, int lanes) {
-  const Pointer& p = e_.pointers[access];
+ax::Gp Body::strided(At at, int lanes) {
+  const Pointer& p = e_.pointers[at.access];
   const ax::Gp to = ax::rdx;
   if (trip_ == Trip::One) {
     p.gp >= 0 ? a_.mov(to, ax::gpq(static_cast<std::uint32_t>(p.gp))) : a_.mov(to, e_.at(p.slot));
+    if (at.displacement) a_.add(to, at.displacement);
     return to;
   }
-  if (part > 0)
-    a_.lea(to, ax::ptr(Emission::kIndex, part * lanes));
+  if (at.part > 0)
+    a_.lea(to, ax::ptr(Emission::kIndex, at.part * lanes));
   else
     a_.mov(to, Emission::kIndex);
-  a_.imul(to, e_.arg(arg_access(e_.shape, access) + 1));
+  a_.imul(to, e_.arg(arg_access(e_.shape, at.access) + 1));
   p.gp >= 0 ? a_.add(to, ax::gpq(static_cast<std::uint32_t>(p.gp))) : a_.add(to, e_.at(p.slot));
+  if (at.displacement) a_.add(to, at.displacement);
   return to;
 }
 
 // Moves single elements between an access and the buffer of bytes, as many as the trip has.
-void Body::each_lane(std::uint32_t access, int part, int size, int count, bool is_load) {
-  const ax::Gp value = size == 8 ? ax::Gp(ax::rax) : ax::Gp(ax::eax), place = strided(access, part, count);
+void Body::each_lane(At at, int size, int count, bool is_load) {
+  const ax::Gp value = size == 8 ? ax::Gp(ax::rax) : ax::Gp(ax::eax), place = strided(at, count);
   const auto move = [&](const ax::Mem& buffer, ax::Mem memory) {
     ax::Mem m = buffer;
     m.setSize(static_cast<std::uint32_t>(size));
@@ -63,7 +66,7 @@ void Body::each_lane(std::uint32_t access, int part, int size, int count, bool i
       a_.mov(to, value);
     }
   };
-  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, access) + 1));
+  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, at.access) + 1));
   if (trip_ == Trip::Whole) {
     for (int k = 0; k < count; ++k) {
       move(e_.at(e_.bytes + k * size), ax::ptr(place));
@@ -74,7 +77,7 @@ void Body::each_lane(std::uint32_t access, int part, int size, int count, bool i
   const aj::Label again = a_.newLabel(), done = a_.newLabel();
   a_.xor_(ax::esi, ax::esi);
   a_.bind(again);
-  a_.lea(ax::rax, ax::ptr(ax::rsi, part * count));
+  a_.lea(ax::rax, ax::ptr(ax::rsi, at.part * count));
   a_.cmp(ax::rax, e_.arg(kArgRest));
   a_.jge(done);
   a_.cmp(ax::rsi, count);
@@ -89,28 +92,30 @@ void Body::each_lane(std::uint32_t access, int part, int size, int count, bool i
 void Body::load(LaneId v) {
   const LaneInst& i = code_[v];
   const auto access = i.in[0];
+  const auto disp = static_cast<std::int32_t>(i.bits);
   const int width = i.width;
   const Inner inner = e_.shape.accesses[access].inner;
   if (trip_ == Trip::One || inner == Inner::Same) {
     const ax::Vec to = r_.out(v).as<ax::Vec>();
-    const ax::Mem m = address(access, width, 0);
+    const ax::Mem m = address({access, 0, disp}, width);
     width == 4 ? a_.vbroadcastss(to, m) : a_.vbroadcastsd(to, m);
     return;
   }
   if (inner == Inner::Strided) return load_strided(v);
   const ax::Vec to = sized(r_.out(v), lanes_of(width) * width);
   if (trip_ == Trip::Whole) {
-    a_.vmovups(to, address(access, width, i.imm));
+    a_.vmovups(to, address({access, i.imm, disp}, width));
   } else if (e_.is_avx512) {
     const ax::KReg k = r_.mask_temp();
     a_.kmovw(k, rest_mask(width, i.imm));
-    const ax::Mem m = address(access, width, i.imm);  // before the mask is named: it may be an instruction itself
+    const ax::Mem m =
+        address({access, i.imm, disp}, width);  // before the mask is named: it may be an instruction itself
     width == 4 ? a_.k(k).z().vmovups(to, m) : a_.k(k).z().vmovupd(to, m);
   } else {
     const ax::Vec mask = sized(r_.temp(), lanes_of(width) * width);
     a_.vmovups(mask, rest_mask(width, i.imm));
-    width == 4 ? a_.vmaskmovps(to, mask, address(access, width, i.imm))
-               : a_.vmaskmovpd(to, mask, address(access, width, i.imm));
+    width == 4 ? a_.vmaskmovps(to, mask, address({access, i.imm, disp}, width))
+               : a_.vmaskmovpd(to, mask, address({access, i.imm, disp}, width));
   }
 }
 
@@ -120,7 +125,7 @@ void Body::load_strided(LaneId v) {
   const ax::Vec to = sized(r_.out(v), bytes), index = sized(r_.temp(), lanes * 4 < 16 ? 16 : lanes * 4);
   a_.vmovups(index, e_.at(e_.index[i.in[0]]));
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
-  const ax::Gp base = strided(i.in[0], i.imm, lanes);
+  const ax::Gp base = strided({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, lanes);
   const ax::Mem m = ax::ptr(base, index);
   if (e_.is_avx512) {
     const ax::KReg k = r_.mask_temp();
@@ -136,19 +141,20 @@ void Body::load_strided(LaneId v) {
 void Body::load_bool(LaneId v) {
   const LaneInst& i = code_[v];
   const auto access = i.in[0];
+  const auto disp = static_cast<std::int32_t>(i.bits);
   const Inner inner = e_.shape.accesses[access].inner;
   const int lanes = lanes_of(4);
   const ax::Vec t = sized(r_.temp(), lanes * 4);
   if (trip_ == Trip::One || inner == Inner::Same) {
-    a_.vpbroadcastb(ax::xmm(t.id()), address(access, 1, 0));
+    a_.vpbroadcastb(ax::xmm(t.id()), address({access, 0, disp}, 1));
     a_.vpmovzxbd(t, ax::xmm(t.id()));
   } else if (inner == Inner::Unit && trip_ == Trip::Whole) {
-    a_.vpmovzxbd(t, address(access, 1, i.imm));
+    a_.vpmovzxbd(t, address({access, i.imm, disp}, 1));
   } else {
     const ax::Vec x = ax::xmm(t.id());
     a_.vpxor(x, x, x);
     a_.vmovups(e_.at(e_.bytes), x);
-    each_lane(access, i.imm, 1, lanes, true);
+    each_lane({access, i.imm, disp}, 1, lanes, true);
     a_.vpmovzxbd(t, e_.at(e_.bytes));
   }
   if (e_.is_avx512)
@@ -161,7 +167,7 @@ void Body::iota(LaneId v) {
   const LaneInst& i = code_[v];
   const ax::Vec to = r_.out(v).as<ax::Vec>();
   const ax::Xmm x = ax::xmm(to.id());
-  a_.vmovq(x, strided(i.in[0], i.imm, lanes_of(8)).as<ax::Gpq>());
+  a_.vmovq(x, strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>());
   a_.vpbroadcastq(to, x);
   if (trip_ != Trip::One && e_.shape.accesses[i.in[0]].inner != Inner::Same)
     a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
@@ -170,27 +176,28 @@ void Body::iota(LaneId v) {
 void Body::store(LaneId v) {
   const LaneInst& i = code_[v];
   const auto access = i.in[1];
+  const auto disp = static_cast<std::int32_t>(i.bits);
   const int width = i.width, bytes = lanes_of(width) * width;
   const ax::Reg value = r_.reg(i.in[0]);
   const Inner inner = e_.shape.accesses[access].inner;
   if (trip_ == Trip::One || inner == Inner::Same) {
     const ax::Xmm x = ax::xmm(value.id());
-    width == 4 ? a_.vmovss(address(access, width, 0), x) : a_.vmovsd(address(access, width, 0), x);
+    width == 4 ? a_.vmovss(address({access, 0, disp}, width), x) : a_.vmovsd(address({access, 0, disp}, width), x);
   } else if (inner == Inner::Strided) {
     a_.vmovups(e_.at(e_.bytes), sized(value, bytes));
-    each_lane(access, i.imm, width, lanes_of(width), false);
+    each_lane({access, i.imm, disp}, width, lanes_of(width), false);
   } else if (trip_ == Trip::Whole) {
-    a_.vmovups(address(access, width, i.imm), sized(value, bytes));
+    a_.vmovups(address({access, i.imm, disp}, width), sized(value, bytes));
   } else if (e_.is_avx512) {
     const ax::KReg k = r_.mask_temp();
     a_.kmovw(k, rest_mask(width, i.imm));
-    const ax::Mem m = address(access, width, i.imm);
+    const ax::Mem m = address({access, i.imm, disp}, width);
     width == 4 ? a_.k(k).vmovups(m, sized(value, bytes)) : a_.k(k).vmovupd(m, sized(value, bytes));
   } else {
     const ax::Vec mask = sized(r_.temp(), bytes);
     a_.vmovups(mask, rest_mask(width, i.imm));
-    width == 4 ? a_.vmaskmovps(address(access, width, i.imm), mask, sized(value, bytes))
-               : a_.vmaskmovpd(address(access, width, i.imm), mask, sized(value, bytes));
+    width == 4 ? a_.vmaskmovps(address({access, i.imm, disp}, width), mask, sized(value, bytes))
+               : a_.vmaskmovpd(address({access, i.imm, disp}, width), mask, sized(value, bytes));
   }
 }
 
@@ -214,20 +221,21 @@ void Body::mask_to_bytes(const ax::Reg& mask, const ax::Vec& out) {
 void Body::store_bool(LaneId v) {
   const LaneInst& i = code_[v];
   const auto access = i.in[1];
+  const auto disp = static_cast<std::int32_t>(i.bits);
   const int lanes = lanes_of(4);
   const ax::Reg mask = r_.reg(i.in[0]);
   const ax::Xmm x = ax::xmm(r_.temp().id());
   mask_to_bytes(mask, x);
   const Inner inner = e_.shape.accesses[access].inner;
   if (trip_ == Trip::One || inner == Inner::Same) {
-    a_.vpextrb(address(access, 1, 0), x, 0);
+    a_.vpextrb(address({access, 0, disp}, 1), x, 0);
   } else if (inner == Inner::Strided || trip_ == Trip::Rest) {
     a_.vmovups(e_.at(e_.bytes), x);
-    each_lane(access, i.imm, 1, lanes, false);
+    each_lane({access, i.imm, disp}, 1, lanes, false);
   } else if (lanes == 16) {
-    a_.vmovups(address(access, 1, i.imm), x);
+    a_.vmovups(address({access, i.imm, disp}, 1), x);
   } else {
-    lanes == 8 ? a_.vmovq(address(access, 1, i.imm), x) : a_.vmovd(address(access, 1, i.imm), x);
+    lanes == 8 ? a_.vmovq(address({access, i.imm, disp}, 1), x) : a_.vmovd(address({access, i.imm, disp}, 1), x);
   }
 }
 

@@ -28,6 +28,7 @@ struct Emission {
   std::int32_t bytes = 0;                  // 64 bytes to gather bools in
   std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
   std::vector<Carried> carries;            // of a loop
+  std::vector<int> sums;                   // the vector register of each LaneOp::Sum
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes

@@ -164,6 +164,7 @@ void NestEmitter::loops() {
 }  // namespace
 
 Status emit_nest(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder) {
+  if (shape.schedule != Schedule::Plain) return emit_reduction(shape, is_avx512, holder);
   return NestEmitter(shape, is_avx512, holder).run();
 }
 

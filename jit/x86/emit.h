@@ -13,4 +13,7 @@ Status emit_nest(const NestShape& shape, bool is_avx512, asmjit::CodeHolder& hol
 // The same of a loop.
 Status emit_loop(const LoopShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
 
+// The same of a nest with reductions (emit_reduce.cpp).
+Status emit_reduction(const NestShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
+
 }  // namespace tfvm::x86

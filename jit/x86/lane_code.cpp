@@ -15,8 +15,7 @@ std::uint64_t hash(const LaneInst& i) {
 }
 
 bool is_pure(LaneOp op) {
-  return op != LaneOp::Store && op != LaneOp::StoreBool && op != LaneOp::Next && op != LaneOp::Call &&
-         op != LaneOp::CallPart;
+  return !has_effect(op) && op != LaneOp::LoadPlace && op != LaneOp::Call && op != LaneOp::CallPart;
 }
 
 bool commutes(LaneOp op) {
@@ -48,13 +47,17 @@ bool is_mask(LaneOp op) {
     case LaneOp::MaskNot:
     case LaneOp::MaskWiden:
     case LaneOp::MaskNarrow:
+    case LaneOp::RestMask:
       return true;
     default:
       return false;
   }
 }
 
-bool has_effect(LaneOp op) { return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::Next; }
+bool has_effect(LaneOp op) {
+  return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::StorePlace || op == LaneOp::SetSum ||
+         op == LaneOp::Next;
+}
 bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 
 LaneId LaneCode::add(const LaneInst& inst) {
@@ -74,7 +77,7 @@ LaneId LaneCode::add(const LaneInst& inst) {
 void LaneCode::grow() {
   table_.assign(2 * table_.size(), kNoLane);
   const std::size_t mask = table_.size() - 1;
-  for (LaneId v = 0; v < insts_.size(); ++v) {
+  for (LaneId v = section_; v < insts_.size(); ++v) {
     if (!is_pure(insts_[v].op)) continue;
     std::size_t at = hash(insts_[v]) & mask;
     while (table_[at] != kNoLane) at = (at + 1) & mask;
@@ -109,6 +112,27 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
   }
   if (commutes(inst.op) && inst.in[0] > inst.in[1]) std::swap(inst.in[0], inst.in[1]);
   return add(inst);
+}
+
+LaneId LaneCode::load(int width, Place from) {
+  return add({LaneOp::LoadPlace, std::uint8_t(width), 0, {kNoLane, kNoLane, kNoLane}, from.bits()});
+}
+
+void LaneCode::store(int width, LaneId v, Place to) {
+  add({LaneOp::StorePlace, std::uint8_t(width), 0, {v, kNoLane, kNoLane}, to.bits()});
+}
+
+LaneId LaneCode::sum(int width, std::uint64_t which) {
+  return add({LaneOp::Sum, std::uint8_t(width), 0, {kNoLane, kNoLane, kNoLane}, which});
+}
+
+void LaneCode::set_sum(int width, std::uint64_t which, LaneId v, int trips) {
+  add({LaneOp::SetSum, std::uint8_t(width), std::uint8_t(trips), {v, kNoLane, kNoLane}, which});
+}
+
+void LaneCode::start_section() {
+  std::ranges::fill(table_, kNoLane);
+  section_ = static_cast<LaneId>(insts_.size());
 }
 
 std::vector<LaneId> LaneCode::call(LaneCall call) {

@@ -26,6 +26,21 @@ struct LaneInst {
   friend bool operator==(const LaneInst&, const LaneInst&) = default;
 };
 
+// A register's worth of the frame: at an offset, to which a register may be added.
+struct Place {
+  std::int32_t offset = 0;
+  std::int8_t gp = -1;          // none
+  std::uint8_t scale = 0;       // log2 of the bytes that one of it counts
+  std::uint64_t bits() const {  // gp + 1, so that none is 0
+    return static_cast<std::uint32_t>(offset) | static_cast<std::uint64_t>(gp + 1) << 32 | std::uint64_t{scale} << 40;
+  }
+  static Place of(std::uint64_t bits) {
+    return {static_cast<std::int32_t>(bits), static_cast<std::int8_t>((bits >> 32 & 255) - 1),
+            static_cast<std::uint8_t>(bits >> 40)};
+  }
+  Place operator+(std::int32_t bytes) const { return {offset + bytes, gp, scale}; }
+};
+
 // A value of the nest over the lanes of a trip. bool is a mask in one or both widths.
 struct Lanes {
   DType dtype = DType::F32;
@@ -55,6 +70,12 @@ class LaneCode {
   LaneId add(const LaneInst& inst);
   LaneId constant(int width, std::uint64_t bits) { return add({LaneOp::Const, std::uint8_t(width), 0, {}, bits}); }
   LaneId op(LaneOp o, int width, LaneId a, LaneId b = kNoLane, LaneId c = kNoLane, int imm = 0);
+  LaneId load(int width, Place from);
+  void store(int width, LaneId v, Place to);
+  LaneId sum(int width, std::uint64_t which);
+  void set_sum(int width, std::uint64_t which, LaneId v, int trips = 0);
+  // What follows is another line: it shares no values with what came before.
+  void start_section();
   // The parts of the results, one CallPart each.
   std::vector<LaneId> call(LaneCall call);
 
@@ -75,6 +96,7 @@ class LaneCode {
   void grow();
 
   int lanes_, reg_bytes_;
+  LaneId section_ = 0;
   std::vector<LaneInst> insts_;
   std::vector<LaneCall> calls_;
   std::vector<LaneId> table_ = std::vector<LaneId>(256, kNoLane);  // open addressing
@@ -88,6 +110,9 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
     case LaneOp::LoadBool:
     case LaneOp::Iota:
     case LaneOp::Const:
+    case LaneOp::LoadPlace:
+    case LaneOp::Sum:
+    case LaneOp::RestMask:
       return;
     case LaneOp::Store:
     case LaneOp::StoreBool:

@@ -51,6 +51,12 @@ enum class LaneOp : std::uint8_t {
   IntToFloat,
   FloatToInt,  // FloatToInt truncates; outside the range gives the least integer
   Next,        // the end of a trip of a loop: LaneCode::next are what its carries are in the next one
+  RestMask,    // the lanes of the Rest trip; imm: part
+  Upper,       // lanes from imm on, moved down to the first
+  LoadPlace,   // bits: a Place in the frame
+  StorePlace,  // in[0] -> the same
+  Sum,         // bits: which; the value as the line begins
+  SetSum,      // in[0]: the value as it ends; imm: 1 in whole trips only, 2 in the Rest trip only
   Call,        // bits: index into calls; its results are the CallPart instructions behind it
   CallPart,    // in[0]: the Call; imm: part
 };

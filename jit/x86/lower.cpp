@@ -9,7 +9,8 @@ void Lowering::run() {
     node(n, out);
     values_.push_back(std::move(out));
   }
-  for (const ShapeStore& s : shape_.stores) store(s);
+  for (const ShapeStore& s : shape_.stores)
+    store(s, dtype(s.node) == DType::Bool ? masks(s.node, 4) : value(s.node).parts);
 }
 
 void Lowering::node(const NestNode& n, Lanes& out) {
@@ -26,9 +27,15 @@ void Lowering::node(const NestNode& n, Lanes& out) {
       return;
     case NestNodeKind::Load: {
       const bool is_bool = n.dtype == DType::Bool, is_same = shape_.accesses[n.access].inner == Inner::Same;
-      for (int k = 0; k < (is_bool ? code_.parts(4) : parts(n.dtype)); ++k)
-        out.parts.push_back(code_.op(is_bool ? LaneOp::LoadBool : LaneOp::Load, is_bool ? 4 : width, n.access, kNoLane,
-                                     kNoLane, is_same ? 0 : k));
+      LaneInst inst;
+      inst.op = is_bool ? LaneOp::LoadBool : LaneOp::Load;
+      inst.width = static_cast<std::uint8_t>(is_bool ? 4 : width);
+      inst.in[0] = n.access;
+      inst.bits = n.bits;
+      for (int k = 0; k < (is_bool ? code_.parts(4) : parts(n.dtype)); ++k) {
+        inst.imm = static_cast<std::uint8_t>(is_same ? 0 : k);
+        out.parts.push_back(code_.add(inst));
+      }
       return;
     }
     case NestNodeKind::Iota: {
@@ -83,10 +90,9 @@ const std::vector<LaneId>& Lowering::masks(std::uint32_t node, int width) {
   return width == 4 ? v.parts : v.parts8;
 }
 
-void Lowering::store(const ShapeStore& s) {
-  const DType d = dtype(s.node);
+void Lowering::store(const ShapeStore& s, const std::vector<LaneId>& parts) {
+  const DType d = shape_.nodes[s.node].dtype;
   const bool is_bool = d == DType::Bool;
-  const auto& parts = is_bool ? masks(s.node, 4) : value(s.node).parts;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     LaneInst inst;
     inst.op = is_bool ? LaneOp::StoreBool : LaneOp::Store;
@@ -94,8 +100,33 @@ void Lowering::store(const ShapeStore& s) {
     inst.imm = static_cast<std::uint8_t>(k);
     inst.in[0] = parts[k];
     inst.in[1] = s.access;
+    inst.bits = static_cast<std::uint32_t>(s.displacement);
     code_.add(inst);
   }
+}
+
+Lanes Lowering::combine(Op op, const Lanes& a, const Lanes& b) {
+  NestNode n;
+  n.op = op;
+  n.dtype = a.dtype;
+  const auto at = static_cast<std::uint32_t>(values_.size());
+  n.in = {at, at + 1, kNoNode};
+  values_.push_back(a);
+  values_.push_back(b);
+  Lanes out;
+  out.dtype = a.dtype;
+  node(n, out);
+  values_.resize(at);
+  return out;
+}
+
+Lanes Lowering::combined(std::uint32_t node) {
+  if (dtype(node) != DType::Bool) return value(node);
+  Lanes out;
+  out.dtype = DType::U32;
+  for (LaneId m : std::vector<LaneId>(masks(node, 4)))
+    out.parts.push_back(code_.op(LaneOp::Select, 4, m, code_.constant(4, 1), code_.constant(4, 0)));
+  return out;
 }
 
 }  // namespace tfvm::x86

@@ -10,11 +10,12 @@ class Lowering {
  public:
   Lowering(const NestShape& shape, LaneCode& code) : shape_(shape), code_(code) {}
   void run();
+  void store(const ShapeStore& s, const std::vector<LaneId>& parts);
 
   // For the rows below.
   LaneCode& code() { return code_; }
   const Lanes& value(std::uint32_t node) const { return values_[node]; }
-  DType dtype(std::uint32_t node) const { return shape_.nodes[node].dtype; }
+  DType dtype(std::uint32_t node) const { return values_[node].dtype; }
   int parts(DType d) const { return code_.parts(static_cast<int>(size_of(d))); }
   // The masks of a bool value in lanes of 4 or of 8 bytes.
   const std::vector<LaneId>& masks(std::uint32_t node, int width);
@@ -22,12 +23,15 @@ class Lowering {
   int mask_width(std::uint32_t node) const { return values_[node].parts.empty() ? 8 : 4; }
   // `parts` of dtype `from` converted: rows of the op cast, and iota.
   bool cast(DType from, DType to, const std::vector<LaneId>& parts, Lanes& out);
+  // op(a, b), all of one dtype, not bool; any number of parts.
+  Lanes combine(Op op, const Lanes& a, const Lanes& b);
+  // The lanes of a bool value as 0 and 1, any other value itself.
+  Lanes combined(std::uint32_t node);
   // The block interpreter's function on the operands, for lanes of `masks` (none: for all).
   void call(const NestNode& n, std::vector<LaneId> masks, std::vector<LaneId> usual, Lanes& out);
 
  private:
   void node(const NestNode& n, Lanes& out);
-  void store(const ShapeStore& s);
 
   const NestShape& shape_;
   LaneCode& code_;

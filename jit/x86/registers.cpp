@@ -19,8 +19,10 @@ Registers::Registers(ax::Assembler& a, const LaneCode& code, Frame& frame, Pool&
       values_(code.size()) {
   vectors_.holds.assign(has_mask_registers ? 32 : 16, kNoLane);
   vectors_.pinned.assign(vectors_.holds.size(), 0);
+  vectors_.locked = vectors_.pinned;
   masks_.holds.assign(8, kNoLane);
   masks_.pinned.assign(8, 0);
+  masks_.locked = masks_.pinned;
   masks_.first = 1;  // k0 as a predicate means none
   std::vector<std::uint32_t> seen(code.size(), kNever);
   const auto for_uses = [&](auto fn) {
@@ -101,7 +103,7 @@ int Registers::free_register(File& f) {
   std::uint32_t furthest = 0;
   for (int r = f.first; r < static_cast<int>(f.holds.size()); ++r) {
     const auto k = static_cast<std::size_t>(r);
-    if (f.pinned[k]) continue;
+    if (f.pinned[k] || f.locked[k]) continue;
     if (f.holds[k] == kNoLane) return r;
     const std::uint32_t use = next_use(f.holds[k]);
     if (best < 0 || use > furthest) {
@@ -188,6 +190,27 @@ ax::Reg Registers::take(LaneId v, LaneId operand, bool copies) {
   const ax::Reg to = name(v, pick(v));
   a_.vmovaps(to.as<ax::Vec>(), from.as<ax::Vec>());
   return to;
+}
+
+void Registers::begin_sum(LaneId v, int id) {
+  values_[v].reg = static_cast<std::int8_t>(id);
+  vectors_.holds[static_cast<std::size_t>(id)] = v;
+}
+
+void Registers::end_sum(LaneId v, int id) {
+  const auto at = static_cast<std::size_t>(id);
+  const LaneId now = vectors_.holds[at];
+  if (now != v && now != kNoLane) {
+    if (next_use(now) != kNever)
+      evict(now);
+    else
+      values_[now].reg = -1;
+  }
+  if (now != v && values_[v].reg >= 0)
+    a_.vmovaps(vec(id), vec(values_[v].reg));
+  else if (now != v)
+    a_.vmovups(vec(id), memory(v));
+  vectors_.locked[at] = 1;
 }
 
 ax::Vec Registers::temp() {

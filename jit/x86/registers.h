@@ -39,6 +39,9 @@ class Registers {
   // Carries are where they are as a trip begins; at its end, the next ones are put there.
   void begin_trip(std::span<const Carried> carries);
   void carry_on(std::span<const Carried> carries);
+  // A sum from line to line: in `id` as the line begins, and as it ends.
+  void begin_sum(LaneId v, int id);
+  void end_sum(LaneId v, int id);
   // Where a value stands at the end of the preheader, for all trips.
   void set_home(LaneId v, std::int32_t offset) { values_[v].slot = offset, values_[v].is_home = true; }
   bool is_last_use(LaneId v) const;
@@ -57,8 +60,8 @@ class Registers {
     std::uint32_t next = 0, last = 0;  // in uses_
   };
   struct File {
-    std::vector<LaneId> holds;  // kNoLane: free
-    std::vector<std::uint8_t> pinned;
+    std::vector<LaneId> holds;                 // kNoLane: free
+    std::vector<std::uint8_t> pinned, locked;  // until the end of the instruction, of the line
     int first = 0;
   };
 

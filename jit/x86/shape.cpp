@@ -82,7 +82,6 @@ class TakeApart {
   TakeApart(const Nest& nest, int reg_bytes) : nest_(nest), reg_bytes_(reg_bytes) {}
 
   Result<ShapedNest> run() {
-    if (nest_.has_reduction()) return unsupported("a nest with reductions has no native code");
     for (const NestNode& n : nest_.nodes)
       if (!has_lanes(n.dtype)) return unsupported("a nest over 8-bit, 16-bit or complex dtypes has no native code");
     plan_loops(nest_, loops_);
@@ -96,9 +95,11 @@ class TakeApart {
     s.loops = static_cast<int>(loops_.extents.size());
     s.lanes = choose_lanes(nest_, s.one, reg_bytes_);
     s.nodes = nest_.nodes;
-    for (NestNode& n : s.nodes)
-      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
-        n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+    for (NestNode& n : s.nodes) {
+      if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
+      n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+      n.bits = 0;
+    }
     std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
     for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
@@ -140,27 +141,36 @@ void put(std::string& s, std::uint64_t v) {
 
 }  // namespace
 
-Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) { return TakeApart(nest, reg_bytes).run(); }
+Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) {
+  return nest.has_reduction() ? take_reduction_apart(nest, reg_bytes) : TakeApart(nest, reg_bytes).run();
+}
 
 std::string key(const NestShape& s) {
   std::string k;
-  for (std::uint64_t v :
-       {std::uint64_t{s.one}, static_cast<std::uint64_t>(s.loops), static_cast<std::uint64_t>(s.lanes),
-        std::uint64_t{s.accesses.size()}, std::uint64_t{s.nodes.size()}})
-    put(k, v);
+  for (int v : {int{s.one}, static_cast<int>(s.schedule), int{s.is_direct}, s.loops, s.within, s.kept, s.rows, s.lanes})
+    put(k, static_cast<std::uint64_t>(v));
+  for (std::size_t v : {s.accesses.size(), s.nodes.size(), s.stores.size()}) put(k, v);
   for (const ShapeAccess& a : s.accesses) {
     put(k, a.base);
-    put(k, static_cast<std::uint64_t>(a.dtype) << 3 | static_cast<std::uint64_t>(a.inner) << 1 | a.is_iota);
+    put(k, static_cast<std::uint64_t>(a.dtype) << 4 | static_cast<std::uint64_t>(a.inner) << 2 | a.is_still << 1 |
+               a.is_iota);
   }
   for (const NestNode& n : s.nodes) {
     put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));
-    if (n.kind == NestNodeKind::Constant) put(k, n.bits);
+    if (n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Load) put(k, n.bits);
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) put(k, n.access);
     if (n.kind != NestNodeKind::Op) continue;
     put(k, static_cast<std::uint64_t>(n.op));
     for (std::uint32_t in : n.in) put(k, std::uint64_t{in} + 1);
   }
-  for (const ShapeStore& st : s.stores) put(k, st.node), put(k, st.access);
+  const auto put_end = [&](std::uint32_t node, std::uint32_t access, std::int32_t displacement) {
+    for (std::uint32_t v : {node, access, static_cast<std::uint32_t>(displacement)}) put(k, v);
+  };
+  for (const ShapeStore& st : s.stores) put_end(st.node, st.access, st.displacement);
+  for (const ShapeReduction& r : s.reductions) {
+    put(k, static_cast<std::uint64_t>(r.op));
+    put_end(r.node, r.access, r.displacement);
+  }
   return k;
 }
 

@@ -25,30 +25,53 @@ struct ShapeAccess {
   DType dtype = DType::F32;
   Inner inner = Inner::Same;
   bool is_iota = false;
+  bool is_still = false;  // Across: the same element in all rounds of the inner loops
   friend bool operator==(const ShapeAccess&, const ShapeAccess&) = default;
 };
 
 struct ShapeStore {
   std::uint32_t node = 0, access = 0;
+  std::int32_t displacement = 0;  // bytes
 };
 
-// A single point, or loops of which the last is the inner one, a vector of `lanes` points at a time.
+struct ShapeReduction {
+  Op op = Op::reduce_sum;
+  std::uint32_t node = 0, access = 0;
+  std::int32_t displacement = 0;
+};
+
+// How a nest with reductions runs; see emit_reduce.h.
+enum class Schedule : std::uint8_t {
+  Plain,   // there are none
+  Across,  // lanes are results: loops over kept points, a vector of results, loops over what is reduced
+  Along,   // lanes are elements of a row: loops over kept points, over rows of a result, within the row
+};
+
+// A single point, or loops, one of which is the inner one, a vector of `lanes` points at a time: the last, but for the
+// `within` loops that Across has inside.
 struct NestShape {
   bool one = false;
   int loops = 0;
+  int within = 0;
+  int kept = 0, rows = 0;  // Along: how many loops, from the outside, are kept, and how many go over rows
+  Schedule schedule = Schedule::Plain;
+  bool is_direct = false;  // Along: one loop within the row, its lanes are those of the row's sum
   int lanes = 8;
   std::vector<ShapeAccess> accesses;
-  std::vector<NestNode> nodes;  // access: index into accesses
+  std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place
   std::vector<ShapeStore> stores;
+  std::vector<ShapeReduction> reductions;
+
+  constexpr int outside() const { return loops > 0 ? loops - 1 - within : 0; }  // loops outside the inner one
 };
 
 // The arguments, i64 each: points of the inner loop in whole trips; points left; the extents of the other loops from
-// the outside; then for each access: offset, inner stride, and what is added after a round of each outer loop. Bytes,
-// but elements for an iota.
+// the outside; then for each access: offset, inner stride, what is added after a round of each other loop, and, where
+// there are loops within the inner one, after all of their rounds. Bytes, but elements for an iota.
 inline constexpr int kArgWhole = 0, kArgRest = 1, kArgExtents = 2;
 constexpr int arg_access(const NestShape& s, std::size_t access) {
-  const int outer = s.loops > 0 ? s.loops - 1 : 0;
-  return kArgExtents + outer + static_cast<int>(access) * (2 + outer);
+  const int others = s.outside() + s.within;
+  return kArgExtents + others + static_cast<int>(access) * (2 + others + (s.within > 0));
 }
 
 struct ShapedNest {
@@ -57,7 +80,7 @@ struct ShapedNest {
   bool is_empty = false;  // no points: nothing to run
 };
 
-// Unsupported: reductions, dtypes without lanes (8- and 16-bit, complex), strides beyond what vector indices reach.
+// Unsupported: dtypes without lanes (8- and 16-bit, complex), strides beyond what vector indices reach.
 // `reg_bytes`: of a vector register, 32 or 64.
 Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes);
 
@@ -70,6 +93,7 @@ void choose_inner(NestCode& loops);
 // `sources`: of each access of the shape, the one of `loops`.
 std::vector<std::int64_t> nest_arguments(const NestShape& shape, const NestCode& loops,
                                          std::span<const std::uint32_t> sources);
+Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes);  // with reductions
 
 // Equal for nests that one code serves.
 std::string key(const NestShape& shape);

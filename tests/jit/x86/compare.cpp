@@ -17,9 +17,10 @@ struct Range {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;  // bytes
 };
 
-void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges) {
+void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges, bool is_result = false) {
   std::int64_t least = a.offset, most = a.offset;
   for (std::size_t d = 0; d < nest.extents.size(); ++d) {
+    if (is_result && nest.reduced[d]) continue;  // of nothing there are results too
     if (nest.extents[d] == 0) return;
     const std::int64_t span = (nest.extents[d] - 1) * a.strides[d];
     (span < 0 ? least : most) += span;
@@ -34,7 +35,7 @@ std::vector<Range> touched(const RandomNest& made) {
   for (const NestNode& n : made.nest.nodes)
     if (n.kind == NestNodeKind::Load) touch(made.nest, made.nest.accesses[n.access], ranges);
   for (const Store& s : made.nest.stores) touch(made.nest, s.to, ranges);
-  for (const Reduction& r : made.nest.reductions) touch(made.nest, r.to, ranges);
+  for (const Reduction& r : made.nest.reductions) touch(made.nest, r.to, ranges, true);
   return ranges;
 }
 

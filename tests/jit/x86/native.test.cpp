@@ -43,6 +43,28 @@ TEST(NativeNest, LongLoops) {
       {{1}, {7}, {8}, {9}, {16}, {17}, {31}, {1023}, {1025}, {3, 150}, {150, 3}, {40, 50}, {2, 33, 7}, {5, 1, 9}});
 }
 
+TEST(NativeNest, SmallReductions) { compare_random(13, 1000, {.reduce = true}, {}); }
+
+TEST(NativeNest, LongReductions) {
+  compare_random(14, 500, {.reduce = true},
+                 {{1},
+                  {7},
+                  {17},
+                  {33},
+                  {2047},
+                  {2048},
+                  {5000},
+                  {3, 150},
+                  {150, 3},
+                  {70, 50},
+                  {2, 33, 7},
+                  {130, 5, 9},
+                  {4, 130, 3},
+                  {40, 1, 65},
+                  {20, 20, 20},
+                  {3, 700, 5}});
+}
+
 // One code serves nests that differ in extents, strides and offsets.
 TEST(NativeNest, NewShapeMakesNoNewCode) {
   NestCompiler compiler;

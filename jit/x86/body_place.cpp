@@ -1,0 +1,46 @@
+// Places in the frame, and lanes moved down.
+#include "jit/x86/body.h"
+
+namespace tfvm::x86 {
+
+void Body::place(LaneId v) {
+  const LaneInst& i = code_[v];
+  if (i.op == LaneOp::RestMask) {
+    const ax::Reg to = r_.out(v);
+    const ax::Mem mask = rest_mask(i.width, i.imm);
+    e_.is_avx512 ? a_.kmovw(to.as<ax::KReg>(), mask) : a_.vmovups(to.as<ax::Vec>(), mask);
+    return;
+  }
+  const Place p = Place::of(i.bits);
+  const ax::Mem m =
+      p.gp < 0 ? e_.at(p.offset) : ax::ptr(ax::rsp, ax::gpq(static_cast<std::uint32_t>(p.gp)), p.scale, p.offset);
+  if (i.op == LaneOp::LoadPlace) {
+    a_.vmovups(r_.out(v).as<ax::Vec>(), m);
+  } else {
+    const ax::Reg value = r_.reg(i.in[0]);
+    a_.vmovups(m, value.as<ax::Vec>());
+  }
+}
+
+// Within the half, quarter, … that the lanes fill, one instruction each.
+void Body::upper(LaneId v) {
+  const LaneInst& i = code_[v];
+  const ax::Reg from = r_.reg(i.in[0]);
+  const ax::Reg to = r_.out(v, false);
+  const ax::Xmm x = ax::xmm(to.id()), y = ax::xmm(from.id());
+  switch (i.imm * i.width) {
+    case 32:
+      a_.vextractf64x4(ax::ymm(to.id()), ax::zmm(from.id()), 1);
+      return;
+    case 16:
+      e_.is_avx512 ? a_.vextractf32x4(x, ax::ymm(from.id()), 1) : a_.vextractf128(x, ax::ymm(from.id()), 1);
+      return;
+    case 8:
+      a_.vpermilpd(x, y, 1);
+      return;
+    default:
+      a_.vmovshdup(x, y);
+  }
+}
+
+}  // namespace tfvm::x86

@@ -1,0 +1,193 @@
+// What the schedules share: prologue, loops, trees.
+#include <algorithm>
+
+#include "jit/x86/emit.h"
+#include "jit/x86/reduce_emitter.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+// Registers of addresses; rdi counts elements or rounds. Scratch: rax, rcx, rdx, rsi.
+constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11};
+
+ax::Mem qword(ax::Mem m) {
+  m.setSize(8);
+  return m;
+}
+
+}  // namespace
+
+ReduceEmitter::ReduceEmitter(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder)
+    : shape_(shape),
+      holder_(holder),
+      a_(&holder),
+      code_(shape.lanes, is_avx512 ? 64 : 32),
+      e_{a_, shape, code_, {}, Pool(a_, is_avx512 ? 64 : 32), is_avx512},
+      low_(shape, code_) {
+  a_.setErrorHandler(&failed_);
+}
+
+Status ReduceEmitter::run() {
+  lower();
+  find_levels();
+  lay_out();
+  enter(e_);
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) set_pointer(e_, k);
+  set_rest_masks(e_);
+  set_indices(e_);
+  shape_.schedule == Schedule::Across ? across() : along();
+  leave(e_);
+  for (std::size_t k = 0; k < late_.size(); ++k) late_[k]();
+  for (Body& b : bodies_) b.emit_rare_calls();
+  x86::finish(e_, holder_);
+  return failed_.status();
+}
+
+// What depends on no trip, or on no round within one, is computed before it, and has a home for what does.
+void ReduceEmitter::find_levels() {
+  level_.assign(code_.size(), 2);
+  e_.home.assign(code_.size(), -1);
+  const auto level = [&](LaneId v) -> std::uint8_t {
+    const LaneInst& i = code_[v];
+    switch (i.op) {
+      case LaneOp::Const:
+        return 0;
+      case LaneOp::Load:
+      case LaneOp::LoadBool:
+      case LaneOp::Iota: {
+        const ShapeAccess& a = shape_.accesses[i.in[0]];
+        const bool is_still = a.is_still || shape_.within == 0;
+        return is_still ? a.inner == Inner::Same ? 0 : shape_.within > 0 ? 1 : 2 : 2;
+      }
+      case LaneOp::LoadPlace:
+      case LaneOp::Sum:
+      case LaneOp::RestMask:
+      case LaneOp::Call:
+      case LaneOp::CallPart:
+        return 2;
+      default: {
+        if (!has_result(i.op)) return 2;
+        std::uint8_t most = 0;
+        code_.for_operands(v, [&](LaneId in) { most = std::max(most, level_[in]); });
+        return most;
+      }
+    }
+  };
+  const std::vector<std::uint8_t> needed = code_.mark_needed();
+  std::vector<std::uint8_t> has_home(code_.size(), 0);
+  for (LaneId v = main_.first; v < main_.end; ++v) {
+    level_[v] = level(v);
+    if (needed[v])
+      code_.for_operands(v, [&](LaneId in) {
+        if (level_[in] < level_[v] && code_[in].op != LaneOp::Const) has_home[in] = 1;
+      });
+  }
+  for (LaneId v = main_.first; v < main_.end; ++v)
+    if (has_home[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());
+}
+
+void ReduceEmitter::lay_out() {
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
+    Pointer p;
+    if (k < std::size(kPointerRegisters))
+      p.gp = kPointerRegisters[k];
+    else
+      p.slot = e_.frame.take(8);
+    e_.pointers.push_back(p);
+  }
+  for (int d = 0; d < shape_.outside() + shape_.within; ++d) {
+    counters_.push_back(e_.frame.take(8));
+    heads_.push_back(a_.newLabel());
+  }
+  in_group_ = e_.frame.take(8);
+  take_places(e_);
+}
+
+std::vector<LaneId> ReduceEmitter::order(Line l, int level, Trip trip) const {
+  std::vector<std::uint8_t> needed(code_.size(), 0);
+  const int other = trip == Trip::Rest ? 1 : 2;
+  for (LaneId v = l.end; v-- > l.first;) {
+    if (!has_result(code_[v].op) && code_[v].op != LaneOp::Call)
+      needed[v] = code_[v].op != LaneOp::SetSum || code_[v].imm != other || level < 2;
+    if (needed[v]) code_.for_operands(v, [&](LaneId in) { needed[in] = 1; });
+  }
+  std::vector<LaneId> list;
+  for (LaneId v = l.first; v < l.end; ++v)
+    if (needed[v] && level_[v] == level && code_[v].op != LaneOp::Const) list.push_back(v);
+  return list;
+}
+
+void ReduceEmitter::emit(Line l, Trip trip, int level) {
+  bodies_.emplace_back(e_, order(l, level, trip), trip);
+  bodies_.back().run();
+}
+
+void ReduceEmitter::clear(const Tree& t) { a_.mov(qword(e_.at(t.occupied)), 0); }
+
+// As the carries of a binary counter.
+void ReduceEmitter::push(const Tree& t) {
+  const aj::Label again = a_.newLabel(), keep = a_.newLabel();
+  a_.mov(ax::rsi, e_.at(t.occupied));
+  a_.xor_(ax::ecx, ax::ecx);
+  a_.bind(again);
+  a_.test(ax::esi, 1);
+  a_.jz(keep);
+  emit(t.combine, Trip::Whole);
+  a_.add(ax::rcx, record_);
+  a_.shr(ax::rsi, 1);
+  a_.jmp(again);
+  a_.bind(keep);
+  emit(t.keep, Trip::Whole);
+  a_.inc(qword(e_.at(t.occupied)));
+}
+
+// What the tree holds, from the lightest, onto the value.
+void ReduceEmitter::finish(const Tree& t) {
+  const aj::Label again = a_.newLabel(), next = a_.newLabel(), done = a_.newLabel();
+  a_.mov(ax::rsi, e_.at(t.occupied));
+  a_.xor_(ax::ecx, ax::ecx);
+  a_.bind(again);
+  a_.test(ax::rsi, ax::rsi);
+  a_.jz(done);
+  a_.test(ax::esi, 1);
+  a_.jz(next);
+  emit(t.combine, Trip::Whole);
+  a_.bind(next);
+  a_.add(ax::rcx, record_);
+  a_.shr(ax::rsi, 1);
+  a_.jmp(again);
+  a_.bind(done);
+}
+
+void ReduceEmitter::begin_loop(int loop) {
+  a_.mov(qword(e_.at(counters_[static_cast<std::size_t>(loop)])), 0);
+  a_.bind(heads_[static_cast<std::size_t>(loop)]);
+}
+
+void ReduceEmitter::add(std::size_t access, const ax::Mem& step) {
+  const Pointer& p = e_.pointers[access];
+  if (p.gp >= 0) {
+    a_.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), step);
+  } else {
+    a_.mov(ax::rax, step);
+    a_.add(e_.at(p.slot), ax::rax);
+  }
+}
+
+void ReduceEmitter::end_loop(int loop, bool within) {
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
+    if (!within || !shape_.accesses[k].is_still) add(k, e_.arg(arg_access(shape_, k) + 2 + loop));
+  const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(loop)]);
+  a_.mov(ax::rax, counter);
+  a_.inc(ax::rax);
+  a_.mov(counter, ax::rax);
+  a_.cmp(ax::rax, e_.arg(kArgExtents + loop));
+  a_.jl(heads_[static_cast<std::size_t>(loop)]);
+}
+
+Status emit_reduction(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder) {
+  return ReduceEmitter(shape, is_avx512, holder).run();
+}
+
+}  // namespace tfvm::x86

@@ -1,0 +1,20 @@
+#pragma once
+// Reductions and the ops that combine their values.
+
+#include <cstdint>
+
+#include "bytecode/dtype.h"
+#include "bytecode/ops/op.h"
+
+namespace tfvm::x86 {
+
+// reduce_sum: add, and so on.
+Op combining(Op reduction);
+
+// The bits of an element that changes none it is combined with: for sums of floats -0, not +0. Bool: as u32.
+std::uint64_t neutral(Op reduction, DType d);
+
+// The dtype of lanes in which values of `d` are combined: bool is 0 and 1 in u32.
+inline DType combined_as(DType d) { return d == DType::Bool ? DType::U32 : d; }
+
+}  // namespace tfvm::x86

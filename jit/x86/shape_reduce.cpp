@@ -1,0 +1,249 @@
+// The shapes of nests with reductions: which loops are unrolled, which one is the inner one, what runs inside it.
+#include <algorithm>
+
+#include "jit/region/loops.h"
+#include "jit/region/reduce.h"
+#include "jit/x86/loose.h"
+
+namespace tfvm::x86 {
+
+namespace {
+
+constexpr std::int64_t kMostPoints = std::int64_t{1} << 37;  // so that 32 levels of a tree are enough
+constexpr std::int64_t kLong = 16;                           // extent of a loop that is worth vectors
+
+Status check(const Nest& nest) {
+  for (const NestNode& n : nest.nodes)
+    if (!has_lanes(n.dtype))
+      return Error(Code::Unsupported, "a nest over 8-bit, 16-bit or complex dtypes has no native code");
+  for (const Reduction& r : nest.reductions) {
+    const bool is_logical = r.op == Op::reduce_and || r.op == Op::reduce_or;
+    const DType d = nest.nodes[r.node].dtype;
+    if (!find_reduction(r.op, d).combine || (d == DType::Bool && !is_logical))
+      return Error(Code::Unsupported, "a reduction of this dtype has no native code");
+  }
+  return ok();
+}
+
+// Results of nothing: the identities, stored over the kept loops.
+Nest identities(const Nest& nest) {
+  Nest n;
+  for (std::size_t d = 0; d < nest.extents.size(); ++d) n.extents.push_back(nest.reduced[d] ? 1 : nest.extents[d]);
+  n.reduced.assign(n.extents.size(), 0);
+  for (const Reduction& r : nest.reductions) {
+    NestNode value;
+    value.kind = NestNodeKind::Constant;
+    value.dtype = nest.nodes[r.node].dtype;
+    value.bits = find_reduction(r.op, value.dtype).identity;
+    n.stores.push_back({static_cast<std::uint32_t>(n.nodes.size()), r.to});
+    n.nodes.push_back(value);
+  }
+  return n;
+}
+
+// Nodes that never call the block interpreter: trips of many registers have none left to call with.
+bool never_calls(const NestNode& n, DType from) {
+  if (n.kind != NestNodeKind::Op) return n.kind != NestNodeKind::Iota || n.dtype == DType::I64;
+  switch (n.op) {
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::zmul:
+    case Op::neg:
+    case Op::square:
+    case Op::max:
+    case Op::min:
+    case Op::abs:
+    case Op::and_:
+    case Op::or_:
+    case Op::select:
+      return true;
+    case Op::div:
+    case Op::sqrt:
+    case Op::reciprocal:
+      return is_float(n.dtype);
+    case Op::cast:
+      return from == n.dtype || (is_float(from) && is_float(n.dtype)) || from == DType::Bool;
+    default:
+      return n.dtype == DType::Bool && n.in[1] != kNoNode;  // comparisons
+  }
+}
+
+class ReductionShape {
+ public:
+  ReductionShape(LooseNest n, int reg_bytes) : n_(std::move(n)), reg_bytes_(reg_bytes) {}
+
+  Result<ShapedNest> run() {
+    unroll_small();
+    settle(n_);
+    order();
+    NestShape& s = out_.shape;
+    s.one = n_.loops.empty();
+    s.loops = static_cast<int>(n_.loops.size());
+    choose_lanes();
+    s.nodes = n_.nodes;
+    for (NestNode& n : s.nodes)
+      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
+        n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+    for (ShapeStore st : n_.stores) s.stores.push_back(with_access(st));
+    for (ShapeReduction r : n_.reductions) s.reductions.push_back(with_access(r));
+    if (!in_reach_) return Error(Code::Unsupported, "a stride is beyond what vector indices reach");
+    arguments();
+    return std::move(out_);
+  }
+
+ private:
+  std::size_t first_of(LoopRole role) const {
+    return static_cast<std::size_t>(std::ranges::find(n_.loops, role, &LooseLoop::role) - n_.loops.begin());
+  }
+  void unroll_role(LoopRole role) {
+    const std::size_t first = first_of(role), last = first + n_.count(role);
+    if (can_unroll(n_, first, last)) unroll(n_, first, last);
+  }
+
+  // Short rows, few rows, and a short last loop of columns where another loop makes better lanes.
+  void unroll_small() {
+    const bool has_rows = n_.count(LoopRole::Rows) > 0, has_kept = n_.count(LoopRole::Kept) > 0;
+    if (n_.count(LoopRole::Row) > 0 && (has_kept || !has_rows)) unroll_role(LoopRole::Row);
+    if (n_.count(LoopRole::Row) > 0) return;
+    unroll_role(LoopRole::Rows);
+    const std::size_t last = n_.loops.size() - 1;
+    if (n_.loops.empty() || n_.loops[last].role != LoopRole::Kept || n_.loops[last].extent >= kLong) return;
+    const bool has_longer = std::ranges::any_of(
+        n_.loops, [&](const LooseLoop& l) { return l.role == LoopRole::Kept && l.extent > n_.loops[last].extent; });
+    if (has_longer && can_unroll(n_, last, last + 1)) unroll(n_, last, last + 1);
+  }
+
+  void move_loop(std::size_t from, std::size_t to) {
+    const auto move = [&](auto& v) {
+      const auto x = v[from];
+      v.erase(v.begin() + static_cast<std::ptrdiff_t>(from));
+      v.insert(v.begin() + static_cast<std::ptrdiff_t>(to), x);
+    };
+    move(n_.loops);
+    for (AccessCode& a : n_.accesses) move(a.strides);
+  }
+
+  // Kept loops that are not the inner one go outside.
+  void order() {
+    NestShape& s = out_.shape;
+    if (n_.count(LoopRole::Row) > 0) {
+      s.schedule = Schedule::Along;
+      s.kept = static_cast<int>(n_.count(LoopRole::Kept));
+      s.rows = static_cast<int>(n_.count(LoopRole::Rows));
+      return;
+    }
+    std::size_t kept = 0;
+    for (std::size_t d = 0; d < n_.loops.size(); ++d)
+      if (n_.loops[d].role == LoopRole::Kept) move_loop(d, kept++);
+    if (kept == 0 && !n_.loops.empty()) {  // one result
+      n_.loops.insert(n_.loops.begin(), LooseLoop{});
+      for (AccessCode& a : n_.accesses) a.strides.insert(a.strides.begin(), 0);
+      kept = 1;
+    }
+    if (kept > 0) move_loop(inner_loop(kept), kept - 1);
+    s.within = static_cast<int>(n_.loops.size() - kept);
+    s.schedule = n_.reductions.empty() ? Schedule::Plain : Schedule::Across;
+  }
+
+  std::size_t inner_loop(std::size_t kept) const {
+    for (std::size_t d = kept; d-- > 0;)
+      if (n_.loops[d].extent >= kLong) return d;
+    const auto end = n_.loops.begin() + static_cast<std::ptrdiff_t>(kept);
+    return static_cast<std::size_t>(std::ranges::max_element(n_.loops.begin(), end, {}, &LooseLoop::extent) -
+                                    n_.loops.begin());
+  }
+
+  std::size_t inner() const { return n_.loops.size() - 1 - static_cast<std::size_t>(out_.shape.within); }
+
+  void choose_lanes() {
+    bool has4 = false, has8 = false;
+    for (const NestNode& n : n_.nodes) {
+      has4 = has4 || (n.dtype != DType::Bool && size_of(n.dtype) == 4);
+      has8 = has8 || size_of(n.dtype) == 8;
+    }
+    NestShape& s = out_.shape;
+    s.lanes = (s.one || (has8 && !has4)) ? reg_bytes_ / 8 : reg_bytes_ / 4;
+    const bool can_be_wide = std::ranges::all_of(
+        n_.nodes, [&](const NestNode& n) { return never_calls(n, n_.nodes[n.in[0] == kNoNode ? 0 : n.in[0]].dtype); });
+    if (!can_be_wide) return;
+    if (s.schedule == Schedule::Along) {  // the lanes of a row's sum, where it leaves registers for the nodes
+      const std::size_t registers = n_.reductions.size() * static_cast<std::size_t>(32 * (has8 ? 8 : 4) / reg_bytes_);
+      const std::size_t few = reg_bytes_ == 64 ? 16 : 8;
+      s.is_direct = n_.count(LoopRole::Row) == 1 && registers <= few && n_.nodes.size() <= few;
+      if (s.is_direct) s.lanes = kReduceLanes;
+    }
+    if (s.schedule != Schedule::Across) return;
+    // Few nodes wait for their accumulators: several vectors at once.
+    const int most = 4 * s.lanes;
+    for (std::size_t nodes = n_.nodes.size(); nodes <= 8 && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes;
+         nodes *= 2)
+      s.lanes *= 2;
+  }
+
+  std::uint32_t add_access(std::uint32_t source, DType dtype, bool is_iota) {
+    const AccessCode& a = n_.accesses[source];
+    const std::int64_t stride = a.strides.empty() ? 0 : a.strides[inner()];
+    const auto within = a.strides.end() - out_.shape.within;
+    ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, inner_of(stride, is_iota), is_iota};
+    to.is_still = out_.shape.within > 0 && std::all_of(within, a.strides.end(), [](std::int64_t s) { return s == 0; });
+    if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
+    auto& list = out_.shape.accesses;
+    for (std::uint32_t k = 0; k < list.size(); ++k) {
+      const AccessCode& b = n_.accesses[sources_[k]];
+      if (list[k] == to && a.offset == b.offset && a.strides == b.strides) return k;
+    }
+    list.push_back(to);
+    sources_.push_back(source);
+    return static_cast<std::uint32_t>(list.size() - 1);
+  }
+
+  template <class End>
+  End with_access(End e) {
+    e.access = add_access(e.access, n_.nodes[e.node].dtype, false);
+    return e;
+  }
+
+  void arguments() {
+    const NestShape& s = out_.shape;
+    const auto outside = static_cast<std::size_t>(s.outside()), all = n_.loops.size();
+    const auto extent = [&](std::size_t d) { return n_.loops[d].extent; };
+    const std::int64_t inner_extent = s.one ? 1 : extent(inner());
+    auto& args = out_.args;
+    args = {inner_extent / s.lanes * s.lanes, inner_extent % s.lanes};
+    for (std::size_t d = 0; d < all; ++d)
+      if (d != outside) args.push_back(extent(d));
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      const AccessCode& a = n_.accesses[sources_[k]];
+      const std::int64_t size = s.accesses[k].is_iota ? 1 : a.size;
+      args.push_back(a.offset * size);
+      args.push_back(s.one ? 0 : a.strides[inner()] * size);
+      for (std::size_t d = 0; d < all; ++d) {
+        if (d == outside) continue;
+        const bool is_last = d + 1 == all || d + 1 == outside;  // of the loops outside, or of those within
+        args.push_back((a.strides[d] - (is_last ? 0 : extent(d + 1) * a.strides[d + 1])) * size);
+      }
+      if (s.within > 0) args.push_back(-extent(outside + 1) * a.strides[outside + 1] * size);
+    }
+  }
+
+  LooseNest n_;
+  const int reg_bytes_;
+  ShapedNest out_;
+  std::vector<std::uint32_t> sources_;  // of each access of the shape: index into n_.accesses
+  bool in_reach_ = true;
+};
+
+}  // namespace
+
+Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes) {
+  if (Status s = check(nest); !s) return std::move(s).error();
+  NestCode planned;
+  plan_loops(nest, planned);
+  if (planned.row > kMostPoints || planned.rows > kMostPoints)
+    return Error(Code::Unsupported, "a reduction over so many points has no native code");
+  if (planned.mode == NestMode::Nothing) return take_apart(identities(nest), reg_bytes);
+  return ReductionShape(loosen(nest, planned), reg_bytes).run();
+}
+
+}  // namespace tfvm::x86
