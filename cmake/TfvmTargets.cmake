@@ -29,9 +29,7 @@ endfunction()
 # tfvm_test(name SOURCES a.test.cpp … DEPS …): a GoogleTest executable whose cases are found by ctest.
 function(tfvm_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} GTest::gtest GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE
-    TFVM_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TFVM_BUILD_DIR="${CMAKE_BINARY_DIR}")
+  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} tfvm_test_paths GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

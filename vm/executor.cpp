@@ -16,6 +16,7 @@
 
 #include "vm/float_mode.h"
 #include "vm/run_steps.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -24,7 +25,9 @@ namespace {
 // How much may be done between two looks at the clock: a step of a plan, or a trip, costs 1, a node over a block 8
 // (kBlockCredit). A look costs some 25 ns; 256 take 3 us where they are cheapest, half a millisecond where dearest.
 constexpr std::int64_t kCredit = 256, kUnlimited = std::int64_t{1} << 62;
-constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest
+constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest, in blocks
+// The same of native code in elements, and how many of its evaluations cost a credit: 20 us at most.
+constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 
 }  // namespace
 
@@ -113,10 +116,28 @@ bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
   return true;
 }
 
+// Of one nest, run by jobs.
+struct Executor::Parts {
+  const NestCode* code = nullptr;
+  const NativeNest* native = nullptr;
+  std::byte* const* bases;
+  std::byte* scratch = nullptr;
+  std::size_t stride = 0, count = 0;
+  const RunLimits* limits = nullptr;
+  std::atomic<bool>* stopped = nullptr;
+  static void run(void* arg, std::size_t k);
+};
+
 bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   std::byte* bases[NestStep::kMaxBases];
   set_roots(bases, roots, plan, s.bases);
-  if (jobs_.run) {
+  const std::int64_t stood = rewinding() ? restore() : 0;  // windows done, or -1 - parts done by native code
+  if (s.native) {
+    const NativeNest* code = s.native->ready();
+    if (code && stood <= 0) return native(*code, bases, stood < 0 ? -1 - stood : 0);
+    s.native->ran(s.work);
+  }
+  if (jobs_.run && stood == 0) {
     const std::int64_t parts = std::min(max_parts(*s.code, kPartWork), static_cast<std::int64_t>(jobs_.width));
     if (parts > 1) return nest_in_parts(s, bases, static_cast<std::size_t>(parts));
   }
@@ -126,44 +147,68 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   }
   watch_.self = this;
   watch_.look = [](NestWatch& w) { return static_cast<Watch&>(w).self->look(w.can_resume); };
-  watch_.windows_done = rewinding() ? restore() : 0;
+  watch_.windows_done = stood;
   if (!run_nest(*s.code, bases, at(roots, s.scratch), &watch_)) return leave({watch_.windows_done});
   if (pause_due_) watch_.credit = 0;
   return true;
 }
 
+// From a part on, in parts where somebody watches or helps.
+bool Executor::native(const NativeNest& code, std::byte* const* bases, std::int64_t part) {
+  if (!watched_ && !jobs_.run) [[likely]] {
+    code.run(bases);
+    return true;
+  }
+  const std::int64_t parts = code.max_parts(kNativePartWork);
+  if (jobs_.run && parts > 1 && part == 0)
+    return in_jobs(
+        {.native = &code, .bases = bases},
+        static_cast<std::size_t>(watched_ ? parts : std::min(parts, static_cast<std::int64_t>(jobs_.width))));
+  while (part < parts) {
+    code.run_part(bases, part++, parts);
+    watch_.credit -= std::min(code.work() / parts / kNativeWorkPerCredit, kCredit);
+    if (watch_.credit <= 0 && !look(true)) return leave({-1 - part});
+  }
+  return true;
+}
+
 namespace {
 
-struct Parts {
-  const NestCode& code;
-  std::byte* const* bases;
-  std::byte* scratch;
-  std::size_t stride, count;
-  const RunLimits& limits;
-  std::atomic<bool> stopped = false;
-};
-
 struct PartWatch : NestWatch {
-  Parts* parts;
+  const RunLimits* limits;
 };
 
 bool look_at_part(NestWatch& w) {
-  const RunLimits& limits = static_cast<PartWatch&>(w).parts->limits;
+  const RunLimits& limits = *static_cast<PartWatch&>(w).limits;
   w.credit = kCredit;
   if (limits.cancel && limits.cancel->load(std::memory_order_relaxed)) return false;
   return !limits.deadline || std::chrono::steady_clock::now() < *limits.deadline;
 }
 
-void run_part(void* arg, std::size_t k) {
-  Parts& p = *static_cast<Parts*>(arg);
+}  // namespace
+
+void Executor::Parts::run(void* arg, std::size_t k) {
+  const Parts& p = *static_cast<const Parts*>(arg);
   const FloatMode mode;
-  PartWatch watch{{&look_at_part, kCredit}, &p};
+  PartWatch watch{{&look_at_part, kCredit}, p.limits};
   const NestPart part{static_cast<std::int64_t>(k), static_cast<std::int64_t>(p.count)};
-  if (!run_nest(p.code, p.bases, p.scratch + k * p.stride, &watch, part))
-    p.stopped.store(true, std::memory_order_relaxed);
+  const bool done = p.native ? !p.stopped->load(std::memory_order_relaxed) && look_at_part(watch)
+                             : run_nest(*p.code, p.bases, p.scratch + k * p.stride, &watch, part);
+  if (!done)
+    p.stopped->store(true, std::memory_order_relaxed);
+  else if (p.native)
+    p.native->run_part(p.bases, part.index, part.count);
 }
 
-}  // namespace
+bool Executor::in_jobs(Parts job, std::size_t parts) {
+  std::atomic<bool> stopped = false;
+  job.count = parts;
+  job.limits = &limits_;
+  job.stopped = &stopped;
+  jobs_.run(jobs_.user, &Parts::run, &job, parts);
+  watch_.credit = 0;
+  return !stopped.load(std::memory_order_relaxed) || look(false);
+}
 
 bool Executor::nest_in_parts(const NestStep& s, std::byte* const* bases, std::size_t parts) {
   const std::size_t stride = scratch_bytes(*s.code);
@@ -173,10 +218,7 @@ bool Executor::nest_in_parts(const NestStep& s, std::byte* const* bases, std::si
     parts_scratch_ = StorageRef::allocate(budget_, bytes);
     if (!parts_scratch_) return fail(Code::Memory);
   }
-  Parts job{*s.code, bases, parts_scratch_->data(), stride, parts, limits_};
-  jobs_.run(jobs_.user, &run_part, &job, parts);
-  watch_.credit = 0;
-  return !job.stopped.load(std::memory_order_relaxed) || look(false);
+  return in_jobs({.code = s.code.get(), .bases = bases, .scratch = parts_scratch_->data(), .stride = stride}, parts);
 }
 
 bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) {

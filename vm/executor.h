@@ -38,6 +38,8 @@ struct PrintSink {
   void* user = nullptr;
 };
 
+class NativeNest;
+
 enum class RunEnd : std::uint8_t { Done, Failed, Paused };
 
 class Executor {
@@ -64,6 +66,9 @@ class Executor {
   bool run(const Plan& plan, std::byte* frame);
   bool step(const Plan& plan, std::uint32_t i, std::byte** roots);
   bool nest(const Plan& plan, const NestStep& s, std::byte** roots);
+  bool native(const NativeNest& code, std::byte* const* bases, std::int64_t part);
+  struct Parts;
+  bool in_jobs(Parts job, std::size_t parts);
   bool nest_in_parts(const NestStep& s, std::byte* const* bases, std::size_t parts);
   bool kernel(const Plan& plan, const KernelStep& s, std::byte** roots);
   bool call(const Plan& plan, const CallStep& s, std::byte** roots);

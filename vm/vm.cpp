@@ -35,9 +35,15 @@ VM::VM(const VmOptions& options)
       env_{tables_, BuilderOptions{&evaluator_, true}, &program_, {}, {}},
       table_(transform_table(env_)),
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
-      plans_(options.plan),
+      tiers_(options.tier),
+      plans_(with_tiers(options.plan, tiers_)),
       eager_(plans_, [this](FunctionId f) { return licm(env_, f); }) {
   env_.log = options.log;
+}
+
+PlanOptions VM::with_tiers(PlanOptions options, Tiers& tiers) {
+  options.tiers = &tiers;
+  return options;
 }
 
 Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {

@@ -21,6 +21,7 @@
 #include "vm/eager/run.h"
 #include "vm/evaluator.h"
 #include "vm/plan/planner.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -28,6 +29,7 @@ struct VmOptions {
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
   Allocator allocator;                                                   // of those; default: malloc's
   PlanOptions plan;
+  TierOptions tier = tier_options_of_environment();
   // What passes report, by category; called under the lock of the VM.
   std::function<void(std::string_view category, const std::string& message)> log;
 };
@@ -99,9 +101,11 @@ class VM {
   Program& program() { return program_; }
   TransformEnv& transforms() { return env_; }
   PlanCache& plans() { return plans_; }
+  Tiers& tiers() { return tiers_; }
 
  private:
   explicit VM(const VmOptions& options);
+  static PlanOptions with_tiers(PlanOptions options, Tiers& tiers);
   Status load_library();
   Status load_locked(Module module, const FileLoader& files);
   Result<Tensor> initial_value(const Initial& initial, const FileLoader& files, Context& context);
@@ -120,6 +124,7 @@ class VM {
   TransformEnv env_;
   TransformTable table_;
   Program program_;
+  Tiers tiers_;
   PlanCache plans_;
   EagerCache eager_;
   std::vector<Tensor> globals_, first_globals_;  // the second are copies, from when the first may be written

@@ -1,5 +1,7 @@
 #include "jit/region/nest.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,6 +33,12 @@ std::string text(const Nest& n, const NestNode& node) {
 }
 
 }  // namespace
+
+std::int64_t work_of(const Nest& nest) {
+  double work = static_cast<double>(nest.nodes.size());
+  for (std::int64_t extent : nest.extents) work *= static_cast<double>(extent);
+  return static_cast<std::int64_t>(std::min(work, 0x1p60));
+}
 
 std::string text(const Nest& nest) {
   std::string s =

@@ -77,6 +77,9 @@ struct Nest {
   bool has_reduction() const { return !reductions.empty(); }
 };
 
+// Evaluations of nodes, at most 2^60.
+std::int64_t work_of(const Nest& nest);
+
 // For dumps: one line per node, store and reduction, as in the comment above.
 std::string text(const Nest& nest);
 

@@ -133,6 +133,7 @@ class TakeLoopApart {
   void arguments() {
     const NestShape& s = out_.shape.nest;
     out_.args = nest_arguments(s, loops_, sources_);
+    out_.cut = nest_cut(s, loops_, sources_, std::min(work_of(all_), std::int64_t{1} << 30) * loop_.trips);
     const std::int64_t step = common_step();
     out_.args.insert(out_.args.end(), {loop_.trips, step, -step * loop_.trips});
     for (std::size_t k = 0; k < s.accesses.size(); ++k) {

@@ -34,6 +34,7 @@ constexpr int arg_step(const NestShape& s, std::size_t access) {
 struct ShapedLoop {
   LoopShape shape;
   std::vector<std::int64_t> args;
+  NestCut cut;
   bool is_empty = false;
 };
 

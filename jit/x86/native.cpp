@@ -1,5 +1,6 @@
 #include "jit/x86/native.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -25,7 +26,29 @@ Status emit(const x86::LoopShape& s, bool is_avx512, asmjit::CodeHolder& code) {
   return x86::emit_loop(s, is_avx512, code);
 }
 
+constexpr std::size_t kMaxCutArgs = 512;  // copied to the stack for each part
+
 }  // namespace
+
+std::int64_t NativeNest::max_parts(std::int64_t work) const {
+  if (!entry_ || args_.size() > kMaxCutArgs) return 1;
+  return std::max<std::int64_t>(1, std::min(cut_.units, cut_.work / work));
+}
+
+void NativeNest::run_part(std::byte* const* bases, std::int64_t index, std::int64_t count) const {
+  if (count == 1) return run(bases);
+  const std::int64_t begin = cut_.units * index / count, end = cut_.units * (index + 1) / count;
+  std::int64_t args[kMaxCutArgs];
+  std::copy(args_.begin(), args_.end(), args);
+  if (cut_.is_inner) {
+    args[x86::kArgWhole] = (end - begin) * cut_.lanes;
+    if (index + 1 < count) args[x86::kArgRest] = 0;
+  } else {
+    args[x86::kArgExtents] = end - begin;
+  }
+  for (const auto& [arg, step] : cut_.steps) args[arg] += begin * step;
+  entry_(bases, args);
+}
 
 struct NestCompiler::State {
   const Isa isa;
@@ -79,7 +102,7 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped) {
   const std::lock_guard guard(lock);
   const Result<NativeNest::Entry> e = entry(shaped->shape);
   if (!e) return e.error();
-  return NativeNest(*e, std::move(shaped->args));
+  return NativeNest(*e, std::move(shaped->args), std::move(shaped->cut));
 }
 
 template <class Shaped>

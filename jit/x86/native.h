@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bytecode/status.h"
@@ -15,19 +16,36 @@ namespace tfvm {
 
 enum class Isa : std::uint8_t { Avx2, Avx512 };
 
+// How the points of a nest are cut into units that may run apart: a unit is a round of the outermost loop, or a trip of
+// the only one.
+struct NestCut {
+  std::int64_t units = 1;  // 1: it can't be cut
+  std::int64_t work = 0;   // of the whole nest: evaluations of a node
+  bool is_inner = false;   // units are trips of `lanes` points; what is left over goes with the last
+  std::int64_t lanes = 1;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> steps;  // (argument, what is added to it for each unit before)
+};
+
 // One nest ready to run: code, shared by all nests of its shape, and the arguments of this one. Bits are those of
 // run_nest, but for the payload and sign of NaN. Running allocates nothing; many threads may run one nest.
 class NativeNest {
  public:
   using Entry = void (*)(std::byte* const* bases, const std::int64_t* args);
-  NativeNest(Entry entry, std::vector<std::int64_t> args) : entry_(entry), args_(std::move(args)) {}
+  NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {})
+      : entry_(entry), args_(std::move(args)), cut_(std::move(cut)) {}
   void run(std::byte* const* bases) const {
     if (entry_) entry_(bases, args_.data());
   }
+  // Into how many parts it can be cut, each of at least so much work.
+  std::int64_t max_parts(std::int64_t work) const;
+  // The `index`th of `count` parts, count <= max_parts(1). Parts may run at the same time.
+  void run_part(std::byte* const* bases, std::int64_t index, std::int64_t count) const;
+  std::int64_t work() const { return cut_.work; }
 
  private:
   Entry entry_;  // null: there are no points
   std::vector<std::int64_t> args_;
+  NestCut cut_;
 };
 
 // Makes code, and keeps it until it is destroyed: it outlives the nests. May be used from many threads.

@@ -73,6 +73,24 @@ std::vector<std::int64_t> nest_arguments(const NestShape& shape, const NestCode&
   return args;
 }
 
+NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const std::uint32_t> sources,
+                 std::int64_t work) {
+  const auto& e = loops.extents;
+  NestCut c;
+  c.work = work;
+  if (e.empty()) return c;
+  c.is_inner = e.size() == 1;
+  c.lanes = shape.lanes;
+  c.units = c.is_inner ? e.front() / c.lanes : e.front();
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const AccessCode& a = loops.accesses[sources[k]];
+    const std::int64_t size = shape.accesses[k].is_iota ? 1 : a.size;
+    const std::int64_t step = a.strides.front() * size * (c.is_inner ? c.lanes : 1);
+    if (step) c.steps.emplace_back(arg_access(shape, k), step);
+  }
+  return c;
+}
+
 namespace {
 
 Error unsupported(const char* what) { return {Code::Unsupported, what}; }
@@ -104,6 +122,7 @@ class TakeApart {
     for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
     out_.args = nest_arguments(s, loops_, sources_);
+    out_.cut = nest_cut(s, loops_, sources_, work_of(nest_));
     return std::move(out_);
   }
 

@@ -11,6 +11,7 @@
 #include "bytecode/status.h"
 #include "jit/region/code.h"
 #include "jit/region/nest.h"
+#include "jit/x86/native.h"
 
 namespace tfvm::x86 {
 
@@ -77,6 +78,7 @@ constexpr int arg_access(const NestShape& s, std::size_t access) {
 struct ShapedNest {
   NestShape shape;
   std::vector<std::int64_t> args;
+  NestCut cut;
   bool is_empty = false;  // no points: nothing to run
 };
 
@@ -93,6 +95,9 @@ void choose_inner(NestCode& loops);
 // `sources`: of each access of the shape, the one of `loops`.
 std::vector<std::int64_t> nest_arguments(const NestShape& shape, const NestCode& loops,
                                          std::span<const std::uint32_t> sources);
+// How it is cut into parts: a round of the outermost loop each, or some trips of the only one.
+NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const std::uint32_t> sources,
+                 std::int64_t work);
 Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes);  // with reductions
 
 // Equal for nests that one code serves.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/source_dir.h"
+
 namespace tfvm::test {
 
 inline std::string read_file(const std::filesystem::path& path) {
@@ -20,7 +22,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 // Files whose names begin with bad- are no programs.
 inline std::vector<std::filesystem::path> programs() {
   namespace fs = std::filesystem;
-  const fs::path source = TFVM_SOURCE_DIR;
+  const fs::path source = source_dir();
   const char* shared = std::getenv("TFVM_SHARED");
   std::vector<fs::path> out;
   for (const fs::path& root : {shared ? fs::path(shared) / "goldens" : source / "../shared/goldens", source / "stdlib",

@@ -5,6 +5,7 @@
 
 #include "functionalize/reinplace.h"
 #include "tests/functionalize/made.h"
+#include "tests/source_dir.h"
 
 namespace tfvm::test {
 
@@ -77,7 +78,7 @@ std::string renewed(const std::string& page) {
 }  // namespace
 
 TEST(MutationPage, DumpsAreWhatTheLibraryPrints) {
-  const std::string path = std::string(TFVM_SOURCE_DIR) + "/docs/mutation.md", page = read(path);
+  const std::string path = std::string(source_dir()) + "/docs/mutation.md", page = read(path);
   ASSERT_FALSE(page.empty());
   const std::string now = renewed(page);
   if (std::getenv("TFVM_UPDATE_PAGE")) std::ofstream(path) << now;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fuzz/mutate.h"
+#include "tests/source_dir.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/test_run.h"
 
@@ -26,7 +27,7 @@ std::vector<std::string> programs() {
   namespace fs = std::filesystem;
   std::vector<std::string> texts;
   for (const char* folder : {"examples", "tests/tfa", "tests/stdlib", "tests/transforms", "../shared/goldens"}) {
-    const fs::path root = fs::path(TFVM_SOURCE_DIR) / folder;
+    const fs::path root = fs::path(source_dir()) / folder;
     if (!fs::exists(root)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
       if (entry.path().extension() != ".tfa") continue;

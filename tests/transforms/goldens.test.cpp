@@ -17,6 +17,7 @@
 
 #include "bytecode/text/print_body.h"
 #include "bytecode/verify.h"
+#include "tests/source_dir.h"
 #include "tests/transforms/program.h"
 #include "transforms/jvp/jvp.h"
 #include "transforms/simplify/licm.h"
@@ -83,7 +84,7 @@ std::string read(const fs::path& path) {
 struct PassGolden : testing::TestWithParam<std::string> {};
 
 TEST_P(PassGolden, GivesTheWrittenText) {
-  const fs::path path = fs::path(TFVM_SOURCE_DIR) / "tests/transforms/goldens" / (GetParam() + ".txt");
+  const fs::path path = fs::path(source_dir()) / "tests/transforms/goldens" / (GetParam() + ".txt");
   const std::string text = read(path);
   const std::size_t make = text.find("\nmake: "), line = text.find('\n', make + 1), bar = text.find("\n----\n");
   ASSERT_NE(bar, std::string::npos) << "no line ----";
@@ -97,7 +98,7 @@ TEST_P(PassGolden, GivesTheWrittenText) {
 
 std::vector<std::string> files() {
   std::vector<std::string> out;
-  for (const auto& e : fs::directory_iterator(fs::path(TFVM_SOURCE_DIR) / "tests/transforms/goldens"))
+  for (const auto& e : fs::directory_iterator(fs::path(source_dir()) / "tests/transforms/goldens"))
     out.push_back(e.path().stem().string());
   std::ranges::sort(out);
   return out;

@@ -116,8 +116,7 @@ Status TestRun::execute(const Stmt& s) {
   if (!step) return step.error();
   Result<std::vector<Value>> results = evaluate(*step);
   if (!results) return std::move(results).error();
-  for (std::uint32_t k = 0; k < results->size() && k < s.results.count; ++k)
-    values_[s.first_local + k] = (*results)[k];
+  for (std::uint32_t k = 0; k < results->size() && k < s.results.count; ++k) values_[s.first_local + k] = (*results)[k];
   const std::size_t first = results->size() - step->rebound.size();
   for (std::size_t k = 0; k < step->rebound.size(); ++k) values_[step->rebound[k]] = std::move((*results)[first + k]);
   return ok();

@@ -6,6 +6,8 @@
 #include "jit/region/build.h"
 #include "jit/region/code.h"
 #include "vm/plan/items.h"
+#include "vm/plan/planner.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -16,8 +18,14 @@ std::int64_t bytes(const Access& a, std::int64_t elements) { return elements * s
 }  // namespace
 
 Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
-                 const PlanLookup& lookup)
-    : t_(t), flat_(flat), low_(std::move(lowered)), items_(std::move(items)), plan_(plan), lookup_(lookup) {
+                 const PlanLookup& lookup, const PlanOptions& options)
+    : t_(t),
+      flat_(flat),
+      low_(std::move(lowered)),
+      items_(std::move(items)),
+      plan_(plan),
+      lookup_(lookup),
+      options_(options) {
   const std::size_t n = low_.bases.size();
   base_slot_.assign(n, kNoIndex);
   pool_at_.assign(n, -1);
@@ -129,6 +137,11 @@ Status Emitter::emit_nest(Nest nest) {
   if (!code) return std::move(code).error();
   step.code = *std::move(code);
   step.scratch = work(static_cast<std::int64_t>(scratch_bytes(*step.code)));
+  step.work = work_of(nest);
+  const auto ir = std::make_shared<const Nest>(std::move(nest));
+  if (options_.keep_nests) step.ir = ir;
+  if (options_.tiers)
+    step.native = options_.tiers->slot([ir](NestCompiler& compiler) { return compiler.compile(*ir); });
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
   plan_.nests.push_back(std::move(step));
   return ok();

@@ -8,10 +8,12 @@
 
 namespace tfvm {
 
+struct PlanOptions;
+
 class Emitter {
  public:
   Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
-          const PlanLookup& lookup);
+          const PlanLookup& lookup, const PlanOptions& options);
   Status run();
 
  private:
@@ -45,6 +47,7 @@ class Emitter {
   std::vector<FuseItem> items_;
   Plan& plan_;
   const PlanLookup& lookup_;
+  const PlanOptions& options_;
   std::vector<Lifetime> slots_;
   std::vector<std::uint32_t> base_slot_;  // per base, kNoIndex where it has none
   std::vector<std::int64_t> pool_at_;     // per base, -1 before its first use

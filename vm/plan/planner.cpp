@@ -49,7 +49,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
   readers_first({t, flat, *lowered, lookup}, items);
-  Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup);
+  Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup, options);
   if (Status s = emitter.run(); !s) return std::move(s).error();
   if (plan->depth > options.max_depth)
     return Error(Code::Limit, fmt::format("calls and control flow are nested {} deep", plan->depth));

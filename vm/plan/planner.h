@@ -11,9 +11,13 @@
 
 namespace tfvm {
 
+class Tiers;
+
 struct PlanOptions {
   FuseOptions fuse;
   InlineLimits inlining;
+  Tiers* tiers = nullptr;          // null: the block interpreter alone
+  bool keep_nests = false;         // for dumps
   std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
 };
 

@@ -36,9 +36,14 @@ struct ValueType {
   bool is_tape = false;  // its elements are pointers to tapes, seen as i64
 };
 
+class NativeSlot;
+
 struct NestStep {
   static constexpr std::size_t kMaxBases = 160;
   NestCodePtr code;
+  std::shared_ptr<NativeSlot> native;  // null: interpreted for good
+  std::int64_t work = 0;               // evaluations of nodes
+  std::shared_ptr<const Nest> ir;      // where PlanOptions::keep_nests
   Addresses bases;
   Address scratch;
 };

@@ -7,6 +7,7 @@
 #include "bytecode/text/diagnostics.h"
 #include "bytecode/text/parse.h"
 #include "tests/bytecode/programs.h"
+#include "tests/source_dir.h"
 
 namespace tfvm {
 namespace {
@@ -20,7 +21,7 @@ std::string error_of(std::string_view source) {
 // Each case of a file is a text, a line "// ---", and the error as comment lines; cases are separated by "// ===".
 TEST(Errors, Goldens) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(TFVM_SOURCE_DIR) / "tests/bytecode/text/errors";
+  const fs::path folder = fs::path(source_dir()) / "tests/bytecode/text/errors";
   const bool update = std::getenv("TFVM_UPDATE") != nullptr;  // rewrites the files
   int cases = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {

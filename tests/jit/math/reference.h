@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/source_dir.h"
+
 namespace tfvm::math::test {
 
 template <class T>
@@ -33,7 +35,7 @@ std::vector<Value> take(const std::string& bytes, std::size_t& at, std::size_t c
 template <class T>
 std::vector<Block<T>> read_blocks() {
   const std::string path =
-      std::string(TFVM_SOURCE_DIR) + "/tests/data/math/" + (sizeof(T) == 4 ? "f32" : "f64") + ".bin";
+      std::string(source_dir()) + "/tests/data/math/" + (sizeof(T) == 4 ? "f32" : "f64") + ".bin";
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<Block<T>> blocks;

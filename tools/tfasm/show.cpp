@@ -1,0 +1,103 @@
+// tfasm show: what a function becomes: bytecode, steps, loop nests, machine code.
+
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "bytecode/text/print_body.h"
+#include "tools/tfasm/command.h"
+#include "tools/tfasm/files.h"
+#include "tools/tfasm/values.h"
+#include "vm/plan/walk.h"
+#include "vm/type_text.h"
+
+namespace tfvm::tool {
+
+namespace {
+
+struct Options {
+  std::string file, function = "@main", args, isa;
+  bool bytecode = false, plan = false, nests = false, assembly = false;
+  bool all() const { return !bytecode && !plan && !nests && !assembly; }
+};
+
+std::string line_of(const Tables& t, StepOrigin at) {
+  const SourceLoc loc = t.debugs.find_loc(at.debug, at.instr);
+  return loc.line ? fmt::format("{}:{}", t.strings[loc.file], loc.line) : "no line";
+}
+
+void show_nest(const Tables& t, const NestStep& s, StepOrigin at, std::uint32_t step, NestCompiler& compiler,
+               const Options& o) {
+  fmt::print("// step {}, {}\n", step, line_of(t, at));
+  if (o.nests || o.all()) fmt::print("{}", text(*s.ir));
+  if (!o.assembly && !o.all()) return;
+  const Result<std::string> code = compiler.listing(*s.ir);
+  fmt::print("{}", code ? *code : fmt::format("interpreted: {}\n", code.error().message));
+}
+
+void show_plan(const Tables& t, const Plan& p, NestCompiler& compiler, const Options& o) {
+  fmt::print("// ---- {}\n", t.debugs.function_name(p.function.debug, t.strings));
+  if (o.bytecode || o.all()) fmt::print("{}\n", print_function(t, p.function));
+  if (o.plan || o.all()) fmt::print("{}\n", text(p));
+  if (!o.nests && !o.assembly && !o.all()) return;
+  for (std::uint32_t i = 0; i < p.steps.size(); ++i)
+    if (p.steps[i].kind == StepKind::Nest) show_nest(t, p.nests[p.steps[i].index], p.origins[i], i, compiler, o);
+}
+
+Status show(VM& vm, const Options& o) {
+  if (Status s = load_file(vm, o.file); !s) return s;
+  std::vector<TypeId> types;
+  if (o.args.empty()) {
+    Result<std::vector<TypeId>> fixed = vm.fixed_types(o.function);
+    if (!fixed) return std::move(fixed).error().note("--args gives the types of the arguments");
+    types = *std::move(fixed);
+  } else {
+    const std::lock_guard guard(vm.lock());
+    Result<std::vector<TypeId>> given = parse_types(vm.tables().types, o.args);
+    if (!given) return std::move(given).error();
+    types = *std::move(given);
+  }
+  const Result<Function> f = vm.entry(o.function, types);
+  if (!f) return f.error();
+  if (!f->plan) return Error(Code::Unsupported, "a function that writes runs as written: show its functionalized form");
+  NestCompiler compiler(o.isa == "avx2" ? Isa::Avx2 : NestCompiler::best_isa());
+  for_each_plan(*f->plan, [&](const Plan& p) { show_plan(vm.tables(), p, compiler, o); });
+  return ok();
+}
+
+int show(const Options& o) {
+  VmOptions options;
+  options.plan.keep_nests = true;
+  options.tier.tier = Tier::Interp;
+  Result<std::unique_ptr<VM>> vm = VM::create(options);
+  if (!vm) return report(vm.error(), StringTable());
+  const Status s = show(**vm, o);
+  std::fflush(stdout);
+  return s ? kDone : report(s.error(), (*vm)->tables().strings);
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, int& exit_code) {
+  CLI::App* cmd = app.add_subcommand("show", "Show what a function becomes: bytecode, steps, loop nests, machine code");
+  const auto o = std::make_shared<Options>();
+  cmd->add_option("FILE", o->file, "The program, .tfa or .tfbc")->required();
+  cmd->add_option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
+  cmd->add_option("--args", o->args, "Types of the arguments, where the function does not fix them")
+      ->allow_extra_args(false);
+  cmd->add_flag("--bytecode", o->bytecode, "The bytecode that is planned");
+  cmd->add_flag("--plan", o->plan, "The steps of the plan and their places");
+  cmd->add_flag("--nests", o->nests, "The loop nests, each with its line in the program");
+  cmd->add_flag("--asm", o->assembly, "The machine code of each nest, or why it has none");
+  cmd->add_option("--isa", o->isa, "Machine code for this instruction set; default: the best of the machine")
+      ->check(CLI::IsMember({"avx2", "avx512"}));
+  cmd->footer(
+      "Without one of the flags everything is shown.\n\n"
+      "Examples:\n"
+      "  tfasm show examples/pendulum.tfa @final_angle --nests\n"
+      "  tfasm show examples/per_sample.tfa 'grad(@loss)' --args 'f32[3] f32' --asm --isa avx2");
+  cmd->callback([o, &exit_code] { exit_code = show(*o); });
+}
+
+}  // namespace tfvm::tool

@@ -1,0 +1,89 @@
+#pragma once
+// Tiers: a loop nest runs in the block interpreter until there is machine code for it. Both give the same bits, so code
+// is swapped in at any run.
+//
+//   interp  no machine code is made
+//   jit     code is made with the plan, before its first run
+//   auto    code is made when a nest has done some work: by a thread of the VM, which is started with the first such
+//           nest, or, with `sync`, by the run that finds it
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "jit/x86/native.h"
+
+namespace tfvm {
+
+enum class Tier : std::uint8_t { Interp, Jit, Auto };
+std::optional<Tier> parse_tier(std::string_view name);
+
+struct TierOptions {
+  Tier tier = Tier::Auto;
+  bool sync = false;
+  std::optional<Isa> isa;                    // none: the best that the machine has
+  std::int64_t hot = std::int64_t{1} << 19;  // auto: evaluations of nodes, of a nest, before it is compiled
+};
+// The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2.
+TierOptions tier_options_of_environment();
+
+class TierCore;
+
+// The machine code of one nest or loop of a plan, made once, when it is worth it.
+class NativeSlot : public std::enable_shared_from_this<NativeSlot> {
+ public:
+  using Make = std::function<Result<NativeNest>(NestCompiler&)>;
+  NativeSlot(std::shared_ptr<TierCore> core, Make make);
+
+  const NativeNest* ready() const { return ready_.load(std::memory_order_acquire); }
+  // Counts a run that was interpreted. Counts of threads that meet here may be lost.
+  void ran(std::int64_t work) {
+    const std::int64_t left = left_.load(std::memory_order_relaxed) - work;
+    left_.store(left, std::memory_order_relaxed);
+    if (left < 0) [[unlikely]]
+      ask();
+  }
+  // Why there is none, once that is known.
+  std::string refusal() const;
+
+ private:
+  friend class TierCore;
+  friend class Tiers;
+  void ask();
+  void compile();
+
+  std::atomic<const NativeNest*> ready_{nullptr};
+  std::atomic<std::int64_t> left_;
+  std::shared_ptr<TierCore> core_;
+  Make make_;
+  std::optional<NativeNest> code_;
+  std::string refusal_;
+  std::shared_ptr<NativeSlot> next_;  // in the queue
+  bool asked_ = false;                // under the lock of the core
+};
+
+// Of one VM. Ends its thread when it goes; slots may outlive it.
+class Tiers {
+ public:
+  explicit Tiers(const TierOptions& options);
+  ~Tiers();
+  Tiers(const Tiers&) = delete;
+
+  // Null where no code is ever made.
+  std::shared_ptr<NativeSlot> slot(NativeSlot::Make make);
+  const TierOptions& options() const;
+  NestCompiler& compiler();
+  // Returns when nothing waits for code.
+  void wait();
+
+ private:
+  std::shared_ptr<TierCore> core_;
+};
+
+}  // namespace tfvm
