@@ -3,7 +3,7 @@
 // is swapped in at any run.
 //
 //   interp  no machine code is made
-//   jit     code is made with the plan, before its first run
+//   jit     code is made with the plan, before its first run (the default: calls then neither wait nor allocate)
 //   auto    code is made when a nest has done some work: by a thread of the VM, which is started with the first such
 //           nest, or, with `sync`, by the run that finds it
 
@@ -25,7 +25,7 @@ enum class Tier : std::uint8_t { Interp, Jit, Auto };
 std::optional<Tier> parse_tier(std::string_view name);
 
 struct TierOptions {
-  Tier tier = Tier::Auto;
+  Tier tier = Tier::Jit;
   bool sync = false;
   std::optional<Isa> isa;                    // none: the best that the machine has
   std::int64_t hot = std::int64_t{1} << 19;  // auto: evaluations of nodes, of a nest, before it is compiled

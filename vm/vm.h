@@ -28,7 +28,7 @@ namespace tfvm {
 struct VmOptions {
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
   Allocator allocator;                                                   // of those; default: malloc's
-  PlanOptions plan;
+  PlanOptions plan = plan_options_of_environment();
   TierOptions tier = tier_options_of_environment();
   // What passes report, by category; called under the lock of the VM.
   std::function<void(std::string_view category, const std::string& message)> log;

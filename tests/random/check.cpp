@@ -10,7 +10,6 @@ namespace tfvm::testing {
 
 Bench::Bench() {
   VmOptions options;
-  options.plan.fuse.enabled = !std::getenv("TFVM_NO_FUSION");
   auto made = VM::create(options);
   EXPECT_TRUE(made) << (made ? "" : made.error().message);
   if (made) vm = std::move(*made);

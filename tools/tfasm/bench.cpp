@@ -126,7 +126,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   cmd->add_option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
   cmd->add_option("-a,--arg", o->args, "The next argument: a literal, an .npy, or an .npz for all its arrays")
       ->allow_extra_args(false);
-  cmd->add_option("--tier", o->tier, "interp, jit (code before the first call), auto; default: TFVM_TIER, else auto")
+  cmd->add_option("--tier", o->tier, "interp, jit (code before the first call), auto; default: TFVM_TIER, else jit")
       ->check(CLI::IsMember({"interp", "jit", "auto"}));
   cmd->add_option("--seconds", o->seconds, "How long to call it")->check(CLI::Range(0.0, 3600.0));
   cmd->add_flag("--json", o->json, "One line of JSON, in seconds");

@@ -23,7 +23,7 @@ struct Options {
 };
 
 std::string line_of(const Tables& t, StepOrigin at) {
-  const SourceLoc loc = t.debugs.find_loc(at.debug, at.instr);
+  const Loc loc = t.debugs.find_loc(at.debug, at.instr);
   return loc.line ? fmt::format("{}:{}", t.strings[loc.file], loc.line) : "no line";
 }
 
@@ -36,7 +36,7 @@ void show_nest(const Tables& t, const NestStep& s, StepOrigin at, std::uint32_t 
   fmt::print("{}", code ? *code : fmt::format("interpreted: {}\n", code.error().message));
 }
 
-void show_plan(const Tables& t, const Plan& p, NestCompiler& compiler, const Options& o) {
+void show_plan(Tables& t, const Plan& p, NestCompiler& compiler, const Options& o) {
   fmt::print("// ---- {}\n", t.debugs.function_name(p.function.debug, t.strings));
   if (o.bytecode || o.all()) fmt::print("{}\n", print_function(t, p.function));
   if (o.plan || o.all()) fmt::print("{}\n", text(p));

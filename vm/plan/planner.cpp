@@ -1,5 +1,6 @@
 #include "vm/plan/planner.h"
 
+#include <cstdlib>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -31,6 +32,12 @@ std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& fl
 }
 
 }  // namespace
+
+PlanOptions plan_options_of_environment() {
+  PlanOptions o;
+  if (const char* off = std::getenv("TFVM_NO_FUSION")) o.fuse.enabled = *off != '1';
+  return o;
+}
 
 Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const PlanOptions& options,
                           const PlanLookup& lookup) {

@@ -21,6 +21,9 @@ struct PlanOptions {
   std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
 };
 
+// The defaults; TFVM_NO_FUSION=1 leaves nests apart, for tests.
+PlanOptions plan_options_of_environment();
+
 // The plans of one VM. Not locked: who has the tables has the cache.
 class PlanCache {
  public:
