@@ -134,7 +134,9 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   const std::int64_t stood = rewinding() ? restore() : 0;  // windows done, or -1 - parts done by native code
   if (s.native) {
     const NativeNest* code = s.native->ready();
-    if (code && stood <= 0) return native(*code, bases, stood < 0 ? -1 - stood : 0);
+    // Where somebody watches, parts must be short, and the interpreter's blocks always are.
+    const bool is_slow = code && watched_ && s.work / code->max_parts(kNativePartWork) > 4 * kNativePartWork;
+    if (code && stood <= 0 && !is_slow) return native(*code, bases, stood < 0 ? -1 - stood : 0);
     s.native->ran(s.work);
   }
   if (jobs_.run && stood == 0) {
