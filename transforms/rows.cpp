@@ -5,6 +5,7 @@
 #include "transforms/functions.h"
 #include "transforms/gradcheck.h"
 #include "transforms/packs.h"
+#include "transforms/simplify/contract.h"
 #include "transforms/sparse/table.h"
 #include "transforms/vmap/table.h"
 
@@ -254,6 +255,8 @@ Result<FunctionId> linearize_only(TransformEnv& env, FunctionId f, const DerivPa
 
 Result<FunctionId> aot_only(TransformEnv& env, FunctionId f, const DerivParams&) { return aot_transform(env, f); }
 
+Result<FunctionId> contract_only(TransformEnv& env, FunctionId f, const DerivParams&) { return contract(env, f); }
+
 }  // namespace
 
 TransformTable transform_table(TransformEnv& env) {
@@ -296,6 +299,7 @@ TransformTable transform_table(TransformEnv& env) {
   table.rows.push_back(same_row<fwd_transform>("fwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(pack_row<false>("bwd", "argnums:any=[0] partition:str=\"min_cut\""));
   table.rows.push_back(same_row<aot_only>("aot", "argnums:any=[0] partition:str=\"min_cut\""));
+  table.rows.push_back(same_row<contract_only>("contract", ""));
   table.rows.push_back(functionalize_row());
   table.make_of_full = make_of_full;
   table.functionalize = functionalize_transform;

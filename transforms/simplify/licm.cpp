@@ -2,16 +2,13 @@
 
 #include <algorithm>
 
+#include "bytecode/callees.h"
 #include "bytecode/rewriter.h"
 #include "transforms/simplify/region.h"
 
 namespace tfvm {
 
 namespace {
-
-// The functions that an instruction runs. Rules that ride on a call wait for a transform, which takes what they were
-// made for.
-constexpr Key kRun[] = {Key::callee, Key::body, Key::cond, Key::then, Key::else_, Key::branches};
 
 bool is_loop(Op op) { return op == Op::scan || op == Op::while_ || op == Op::tape_scan; }
 
@@ -42,32 +39,11 @@ class Licm {
 
   template <class Fn>
   void each_function(AttrId attrs, Fn fn) const {
-    for (Key key : kRun) {
+    for (Key key : kCalleeKeys) {
       const Attr& a = at_[at_.get(attrs, key)];
       if (a.kind == AttrKind::Func) fn(a.func);
       for (AttrId item : a.items) fn(at_[item].func);
     }
-  }
-
-  // Callees first, so that what leaves an inner loop can leave the outer one as well.
-  Result<AttrId> with_lean_callees(AttrId attrs) {
-    for (Key key : kRun) {
-      const Attr a = at_[at_.get(attrs, key)];
-      if (a.kind == AttrKind::Func) {
-        const Result<FunctionId> g = run(a.func);
-        if (!g) return g.error();
-        attrs = at_.with(attrs, key, at_.of(*g));
-      } else if (a.kind == AttrKind::List) {
-        std::vector<AttrId> items;
-        for (AttrId item : a.items) {
-          const Result<FunctionId> g = run(at_[item].func);
-          if (!g) return g.error();
-          items.push_back(at_.of(*g));
-        }
-        attrs = at_.with(attrs, key, at_.list(items));
-      }
-    }
-    return attrs;
   }
 
   Result<FunctionId> rewrite(FunctionId f) {
@@ -83,7 +59,8 @@ class Licm {
         continue;
       }
       w.begin(static_cast<InstrId>(i));
-      Result<AttrId> attrs = with_lean_callees(in.attrs);
+      // Callees first, so that what leaves an inner loop can leave the outer one as well.
+      Result<AttrId> attrs = map_callees(at_, in.attrs, [&](FunctionId g) { return run(g); });
       if (!attrs) return attrs.error();
       const std::span<const ValueId> mapped = w.operands(in);
       std::vector<ValueId> operands(mapped.begin(), mapped.end());

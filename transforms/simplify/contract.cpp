@@ -1,0 +1,90 @@
+#include "transforms/simplify/contract.h"
+
+#include "bytecode/callees.h"
+#include "bytecode/rewriter.h"
+
+namespace tfvm {
+
+namespace {
+
+class Contract {
+ public:
+  Contract(TransformEnv& env, FunctionId f) : env_(env), f_(f), body_(env.tables.bodies[f.body]) {}
+
+  Result<FunctionId> run() {
+    if (body_.full) return f_;
+    find_products();
+    Builder b(env_.tables, env_.options, f_, "");
+    Rewriter w(b, f_);
+    for (std::uint32_t i = 0; i < body_.num_instrs() && !b.failed(); ++i) {
+      const Instr in = body_.instr(i);
+      if (info(in.op).kind == OpKind::Control) {
+        if (Status s = control(b, w, i, in); !s) return std::move(s).error();
+      } else if (!sum(b, w, i, in)) {
+        w.copy(static_cast<InstrId>(i));
+      }
+    }
+    return w.seal();
+  }
+
+ private:
+  // Per value: the product that it is, where one instruction uses it, once; else kNoIndex.
+  void find_products() {
+    product_.assign(body_.num_values(), kNoIndex);
+    std::vector<std::uint32_t> uses(body_.num_values(), 0);
+    for (ValueId v : body_.results) uses[index(v)] += 2;
+    for (std::uint32_t i = 0; i < body_.num_instrs(); ++i)
+      for (ValueId v : body_.instr(i).operands) ++uses[index(v)];
+    for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
+      const Instr in = body_.instr(i);
+      if (in.op != Op::mul || uses[index(in.result(0))] != 1) continue;
+      const DType d = env_.tables.types.dtype(body_.type(in.result(0)));
+      if (d == DType::F32 || d == DType::F64) product_[index(in.result(0))] = i;
+    }
+  }
+
+  Status control(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
+    w.begin(static_cast<InstrId>(i));
+    const Result<AttrId> attrs =
+        map_callees(env_.tables.attrs, in.attrs, [&](FunctionId g) { return contract(env_, g); });
+    if (!attrs) return attrs.error();
+    const std::vector<ValueId> results = b.emit_all(in.op, w.operands(in), *attrs);
+    for (std::uint32_t k = 0; k < results.size(); ++k) {
+      w.map(in.result(k), results[k]);
+      b.name_from(results[k], in.result(k));
+    }
+    return ok();
+  }
+
+  // A sum with a product as fma; where both are products the first one is taken. The product itself is dead then.
+  bool sum(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
+    if (in.op != Op::add && in.op != Op::sub) return false;
+    const int k = product_[index(in.operands[0])] != kNoIndex ? 0 : 1;
+    const std::uint32_t product = product_[index(in.operands[k])];
+    if (product == kNoIndex) return false;
+    const Instr mul = body_.instr(product);
+    w.begin(static_cast<InstrId>(i));
+    ValueId x = w(mul.operands[0]), z = w(in.operands[1 - k]);
+    if (in.op == Op::sub) (k == 0 ? z : x) = b.emit(Op::neg, {k == 0 ? z : x});
+    const ValueId r = b.emit(Op::fma, {x, w(mul.operands[1]), z});
+    w.map(in.result(0), r);
+    b.name_from(r, in.result(0));
+    return true;
+  }
+
+  TransformEnv& env_;
+  const FunctionId f_;
+  const Body body_;  // a copy: tables grow
+  std::vector<std::uint32_t> product_;
+};
+
+}  // namespace
+
+Result<FunctionId> contract(TransformEnv& env, FunctionId f) {
+  if (const PassResult* r = env.memo.find("contract", f, {})) return r->f;
+  const Result<FunctionId> made = Contract(env, f).run();
+  if (made) env.memo.add("contract", f, {}, {*made, {}, {}, {}});
+  return made;
+}
+
+}  // namespace tfvm
