@@ -64,6 +64,7 @@ void unite(Roots& into, const Roots& more) {
 struct Summary {
   std::vector<Roots> results;
   Roots globals;
+  std::vector<std::uint8_t> addressed;  // per parameter
 };
 
 class Analysis {
@@ -74,6 +75,7 @@ class Analysis {
     Sharing s;
     s.values.resize(body.num_values());
     s.first.assign(body.num_params, Sharing::kNoInstr);
+    s.addressed.assign(body.num_params, 0);
     for (std::uint32_t k = 0; k < body.num_params; ++k) s.values[k] = {k};
     for (std::uint32_t i = 0; i < body.num_instrs(); ++i) instr(body.instr(i), i, s);
     return s;
@@ -88,8 +90,10 @@ class Analysis {
       Sharing s = this->body(body);
       for (ValueId v : body.results) out.results.push_back(s.values[index(v)]);
       out.globals = std::move(s.globals);
+      out.addressed = std::move(s.addressed);
     } else {
       out.results.resize(body.results.size());
+      out.addressed.assign(body.num_params, 0);
     }
     return done_.emplace(f.body, std::move(out)).first->second;
   }
@@ -103,6 +107,11 @@ class Analysis {
     }
   }
 
+  static void address(Sharing& s, const Roots& roots) {
+    for (std::uint32_t r : roots)
+      if (!(r & kGlobalRoot)) s.addressed[r] = 1;
+  }
+
   void instr(const Instr& in, std::uint32_t i, Sharing& s) {
     if (in.op == Op::global) {
       const auto number = static_cast<std::uint32_t>(t_.attrs.get_int(in.attrs, Key::index));
@@ -110,6 +119,7 @@ class Analysis {
     } else if (is_view(in.op) || is_write(in.op)) {
       s.values[index(in.result())] = s.values[index(in.operands[0])];
       if (is_write(in.op)) write(s, s.values[index(in.operands[0])], i);
+      if (in.op == Op::as_strided || in.op == Op::as_strided_) address(s, s.values[index(in.operands[0])]);
     } else if (in.op == Op::extern_) {
       if (const Result<ExternArgs> args = extern_args(t_, in.attrs, in.operands.size()))
         for (std::size_t k = 0; k < in.operands.size(); ++k)
@@ -129,6 +139,9 @@ class Analysis {
       for (std::uint32_t p = 0; p < callee.mut_params.size(); ++p)
         if (const auto operand = shared_operand(t_, in, c, p); operand && callee.mut_params[p])
           write(s, s.values[index(in.operands[*operand])], i);
+      for (std::uint32_t p = 0; p < does.addressed.size(); ++p)
+        if (const auto operand = shared_operand(t_, in, c, p); operand && does.addressed[p])
+          address(s, s.values[index(in.operands[*operand])]);
       if (in.op != Op::call) continue;
       for (std::uint32_t k = 0; k < in.num_results; ++k)
         for (std::uint32_t r : does.results[k])

@@ -23,9 +23,10 @@ inline constexpr std::uint32_t kGlobalRoot = 1u << 31;
 using Roots = std::vector<std::uint32_t>;  // sorted
 
 struct Sharing {
-  std::vector<Roots> values;         // per value of the body
-  std::vector<std::uint32_t> first;  // per parameter: the first instruction that writes into it, or kNoInstr
-  Roots globals;                     // that the body, or what it calls, writes
+  std::vector<Roots> values;            // per value of the body
+  std::vector<std::uint32_t> first;     // per parameter: the first instruction that writes into it, or kNoInstr
+  std::vector<std::uint8_t> addressed;  // per parameter: as_strided addresses the storage that it lies in
+  Roots globals;                        // that the body, or what it calls, writes
   static constexpr std::uint32_t kNoInstr = 0xffffffffu;
 };
 

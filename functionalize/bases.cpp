@@ -63,6 +63,25 @@ Ref Bases::view(const Ref& r, const View& v) {
   return out;
 }
 
+bool Bases::overlaps_within(const Ref& r) {
+  for (std::size_t k = 1; k < r.chain.size(); ++k)
+    if (const auto s = lie({r.base, {r.chain.begin(), r.chain.begin() + static_cast<std::ptrdiff_t>(k)}}))
+      if (overlaps_itself(*s)) return true;
+  return false;
+}
+
+// The base with u at these places of its storage.
+ValueId Bases::put_at(const Base& base, const Strided& place, ValueId u, bool inplace) {
+  Tables& t = b_.tables();
+  const DType dtype = t.types.dtype(base.type);
+  if (b_.dtype(u) != dtype) u = b_.emit(Op::bitcast, {u}, {{Key::dtype, dtype}});
+  const AttrId attrs = t.attrs.dict({{Key::shape, t.attrs.ints(place.shape)},
+                                     {Key::strides, t.attrs.ints(place.strides)},
+                                     {Key::offset, t.attrs.of(place.offset)}});
+  const View v{Op::as_strided, attrs, base.type, t.types.tensor(dtype, place.shape)};
+  return functional::inverse(b_, v, base.now, u, inplace);
+}
+
 void Bases::write(const Ref& r, ValueId u, bool inplace, std::string_view op) {
   if (b_.failed()) return;
   Base& base = bases_[r.base];
@@ -74,6 +93,14 @@ void Bases::write(const Ref& r, ValueId u, bool inplace, std::string_view op) {
                             (expanded ? "an expanded view" : "a view whose elements overlap") +
                             ": two of its elements are one place, so their values overlap; write into a clone");
     return;
+  }
+  // Where a link on the way has elements that share a place, values can't go back through it one by one.
+  if (overlaps_within(r)) {
+    const ValueId now = put_at(base, *place, u, inplace);
+    if (b_.failed()) return;
+    base.now = now;
+    ++base.generation;
+    return remember(base, r.chain, u);
   }
   std::vector<ValueId> news(r.chain.size() + 1, u);
   for (std::size_t k = r.chain.size(); k-- > 0;) {

@@ -43,6 +43,8 @@ class Bases {
     std::vector<Seen> seen;
   };
   ValueId replay(Base& base, std::span<const View> chain);
+  bool overlaps_within(const Ref& r);  // does a link before the last?
+  ValueId put_at(const Base& base, const Strided& place, ValueId u, bool inplace);
   void remember(Base& base, std::span<const View> chain, ValueId v);
   ValueId fail(const Error& e) { return b_.fail(e.code, e.message); }
 

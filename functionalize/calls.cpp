@@ -13,32 +13,46 @@ void insert(std::vector<std::uint32_t>& list, std::uint32_t base) {
 }
 }  // namespace
 
-std::vector<std::uint32_t> written_bases(const Walk& w, const Instr& in, std::span<const FunctionId> callees) {
-  std::vector<std::uint8_t> written(in.operands.size(), 0);
+WholeBases whole_bases(const Walk& w, const Instr& in, std::span<const FunctionId> callees) {
+  std::vector<std::uint8_t> written(in.operands.size(), 0), addressed(in.operands.size(), 0);
   for (std::size_t c = 0; c < callees.size(); ++c) {
     const Body& callee = w.t.body(callees[c]);
-    for (std::size_t p = 0; p < callee.mut_params.size(); ++p)
-      if (const auto at = shared_operand(w.t, in, c, p); at && callee.mut_params[p]) written[*at] = 1;
+    if (!callee.full) continue;
+    const Sharing shares = sharing(w.t, callee);
+    for (std::size_t p = 0; p < callee.num_params; ++p) {
+      const auto at = shared_operand(w.t, in, c, p);
+      if (!at) continue;
+      if (p < callee.mut_params.size() && callee.mut_params[p]) written[*at] = 1;
+      if (shares.addressed[p]) addressed[*at] = 1;
+    }
   }
-  std::vector<std::uint32_t> out;
+  WholeBases out;
   for (std::size_t k = 0; k < written.size(); ++k)
-    if (written[k]) insert(out, w.ref(in.operands[k]).base);
+    if (written[k]) insert(out.written, w.ref(in.operands[k]).base);
+  for (std::size_t k = 0; k < addressed.size(); ++k) {
+    const Ref& r = w.ref(in.operands[k]);
+    // The whole of a base is the callee's own storage just as well.
+    if (addressed[k] && !r.chain.empty() && std::ranges::find(out.written, r.base) == out.written.end())
+      insert(out.addressed, r.base);
+  }
   return out;
 }
 
-std::optional<std::size_t> Passing::whole_at(std::uint32_t base) const {
-  const auto at = std::ranges::find(whole_, base);
-  if (at == whole_.end()) return std::nullopt;
-  return static_cast<std::size_t>(at - whole_.begin());
+std::vector<std::uint32_t> WholeBases::all() const {
+  std::vector<std::uint32_t> out = written;
+  out.insert(out.end(), addressed.begin(), addressed.end());
+  return out;
 }
 
-void Passing::bases() {
-  first_ = static_cast<std::uint32_t>(pattern.bases.size());
-  for (std::uint32_t base : whole_) {
+void Passing::bases(std::span<const std::uint32_t> some) {
+  for (std::uint32_t base : some) {
+    const auto at = static_cast<std::size_t>(std::ranges::find(whole_, base) - whole_.begin());
+    places_[at] = static_cast<std::uint32_t>(pattern.bases.size());
     pattern.bases.push_back(w_.bases.type(base));
     operands.push_back(w_.bases.now(base));
   }
-  for (std::size_t k : waiting_) pattern.args[k].base += *first_;
+  for (const Waiting& x : waiting_)
+    if (places_[x.whole]) pattern.args[x.arg].base = *places_[x.whole];
 }
 
 void Passing::own(TypeId type, ValueId now) {
@@ -49,10 +63,11 @@ void Passing::own(TypeId type, ValueId now) {
 
 void Passing::value(ValueId old) {
   const Ref& r = w_.ref(old);
-  const std::optional<std::size_t> whole = whole_at(r.base);
-  if (!whole) return own(w_.body.type(old), w_.read(old));
-  if (!first_) waiting_.push_back(pattern.args.size());
-  pattern.args.push_back({static_cast<std::uint32_t>(*whole) + first_.value_or(0), r.chain});
+  const auto found = std::ranges::find(whole_, r.base);
+  if (found == whole_.end()) return own(w_.body.type(old), w_.read(old));
+  const auto at = static_cast<std::size_t>(found - whole_.begin());
+  if (!places_[at]) waiting_.push_back({pattern.args.size(), at});
+  pattern.args.push_back({places_[at].value_or(0), r.chain});
 }
 
 namespace {
@@ -89,15 +104,16 @@ void call_with_rules(Walk& w, const Instr& in, FunctionId callee) {
 void walk_call(Walk& w, const Instr& in) {
   const FunctionId callee = w.t.attrs.get_func(in.attrs, Key::callee);
   if (has_rules(w.t, in.attrs)) return call_with_rules(w, in, callee);
-  const std::vector<std::uint32_t> written = written_bases(w, in, {&callee, 1});
-  std::vector<std::uint32_t> whole = written;
+  const WholeBases needed = whole_bases(w, in, {&callee, 1});
+  const std::vector<std::uint32_t>& written = needed.written;
+  std::vector<std::uint32_t> whole = needed.all();
   const Body& body = w.t.body(callee);
   const Sharing shares = sharing(w.t, body);
   for (ValueId v : body.results)
     for (std::uint32_t root : shares.values[index(v)])
       if (!(root & kGlobalRoot)) insert(whole, w.ref(in.operands[root]).base);
   Passing passing(w, whole);
-  passing.bases();
+  passing.bases(whole);
   for (ValueId v : in.operands) passing.value(v);
   passing.pattern.values = false;
   for (std::uint32_t k = 0; k < written.size(); ++k) passing.pattern.returned.push_back(k);
@@ -120,9 +136,10 @@ void walk_call(Walk& w, const Instr& in) {
 // Every branch gives the new values of what some branch writes.
 void walk_branches(Walk& w, const Instr& in) {
   const std::vector<FunctionId> branches = callees(w.t, in.op, in.attrs);
-  const std::vector<std::uint32_t> written = written_bases(w, in, branches);
-  Passing passing(w, written);
-  passing.bases();
+  const WholeBases whole = whole_bases(w, in, branches);
+  const std::vector<std::uint32_t>& written = whole.written;
+  Passing passing(w, whole.all());
+  passing.bases(whole.all());
   for (ValueId v : in.operands.subspan(1)) passing.value(v);
   for (std::uint32_t k = 0; k < written.size(); ++k) passing.pattern.returned.push_back(k);
   std::vector<AttrId> made;

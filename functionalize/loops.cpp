@@ -16,18 +16,18 @@ AttrId with_count(Walk& w, AttrId attrs, Key k, std::size_t n) {
 }
 
 // One function of a loop on its constants, the carries and what else a trip has: parameters are the constants that
-// nobody writes, the carries, the written bases, the rest.
+// nobody writes (whole bases first), the carries, the written bases, the rest.
 struct LoopFunction {
   Passing passing;
   std::size_t consts = 0;
 
-  LoopFunction(Walk& w, std::span<const std::uint32_t> written, std::span<const ValueId> consts_,
-               std::span<const ValueId> carries)
-      : passing(w, written) {
+  LoopFunction(Walk& w, const WholeBases& whole, std::span<const ValueId> consts_, std::span<const ValueId> carries)
+      : passing(w, whole.all()) {
+    passing.bases(whole.addressed);
     for (ValueId v : consts_) passing.value(v);
     consts = passing.operands.size();
     for (ValueId v : carries) passing.own(w.body.type(v), w.read(v));
-    passing.bases();
+    passing.bases(whole.written);
   }
   std::span<const ValueId> const_operands() const { return std::span(passing.operands).first(consts); }
   std::span<const ValueId> carry_operands() const { return std::span(passing.operands).subspan(consts); }
@@ -46,15 +46,15 @@ void set_results(Walk& w, const Instr& in, std::span<const std::uint32_t> writte
 
 void walk_while(Walk& w, const Instr& in) {
   const std::vector<FunctionId> functions = callees(w.t, in.op, in.attrs);
-  const std::vector<std::uint32_t> of_cond = written_bases(w, in, std::span(functions).first(1));
-  if (!of_cond.empty()) {
+  if (!whole_bases(w, in, std::span(functions).first(1)).written.empty()) {
     w.b.fail(Code::Unsupported, "[while] the condition writes into a captured value; write in the body");
     return;
   }
-  const std::vector<std::uint32_t> written = written_bases(w, in, functions);
+  const WholeBases whole = whole_bases(w, in, functions);
+  const std::vector<std::uint32_t>& written = whole.written;
   const std::size_t nc = count(w, in, Key::cond_consts), nb = count(w, in, Key::body_consts);
   const auto carries = in.operands.subspan(nc + nb);
-  LoopFunction cond(w, written, in.operands.first(nc), carries), body(w, written, in.operands.subspan(nc, nb), carries);
+  LoopFunction cond(w, whole, in.operands.first(nc), carries), body(w, whole, in.operands.subspan(nc, nb), carries);
   for (std::size_t k = 0; k < written.size(); ++k)
     body.passing.pattern.returned.push_back(static_cast<std::uint32_t>(body.consts + carries.size() + k));
   const Result<Outcome> c = w.pass().function(functions[0], cond.passing.pattern);
@@ -72,9 +72,10 @@ void walk_while(Walk& w, const Instr& in) {
 
 void walk_scan(Walk& w, const Instr& in) {
   const std::vector<FunctionId> functions = callees(w.t, in.op, in.attrs);
-  const std::vector<std::uint32_t> written = written_bases(w, in, functions);
+  const WholeBases whole = whole_bases(w, in, functions);
+  const std::vector<std::uint32_t>& written = whole.written;
   const std::size_t consts = count(w, in, Key::consts), carry = count(w, in, Key::carry);
-  LoopFunction body(w, written, in.operands.first(consts), in.operands.subspan(consts, carry));
+  LoopFunction body(w, whole, in.operands.first(consts), in.operands.subspan(consts, carry));
   Pattern& pattern = body.passing.pattern;
   for (std::size_t k = 0; k < written.size(); ++k)
     pattern.returned.push_back(static_cast<std::uint32_t>(body.consts + carry + k));

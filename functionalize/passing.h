@@ -6,15 +6,21 @@
 
 namespace tfvm::functional {
 
-// The caller's bases that the functions of `in` write, in order of the operands.
-std::vector<std::uint32_t> written_bases(const Walk& w, const Instr& in, std::span<const FunctionId> callees);
+// The caller's bases that the functions of `in` get whole, in order of the operands.
+struct WholeBases {
+  std::vector<std::uint32_t> written;    // by one of the functions: its new value comes back
+  std::vector<std::uint32_t> addressed;  // others, whose storage an as_strided in there addresses
+  std::vector<std::uint32_t> all() const;
+};
+WholeBases whole_bases(const Walk& w, const Instr& in, std::span<const FunctionId> callees);
 
 // The parameters of one functional function, and the caller's values for them.
 class Passing {
  public:
-  Passing(Walk& w, std::span<const std::uint32_t> whole) : w_(w), whole_(whole) {}
-  // All whole bases, in order; once.
-  void bases();
+  // `whole`: the caller's bases that go whole, once `bases` has given them a place.
+  Passing(Walk& w, std::vector<std::uint32_t> whole) : w_(w), whole_(std::move(whole)), places_(whole_.size()) {}
+  // These of them, in order; each once.
+  void bases(std::span<const std::uint32_t> some);
   // The next parameter of the full function: the caller's value, or a value of the callee's own (a carry).
   void value(ValueId old);
   void own(TypeId type, ValueId now);
@@ -23,11 +29,13 @@ class Passing {
   std::vector<ValueId> operands;  // per base of the pattern
 
  private:
+  struct Waiting {  // an argument that lies in a whole base without a place
+    std::size_t arg, whole;
+  };
   Walk& w_;
-  std::span<const std::uint32_t> whole_;  // the caller's bases
-  std::vector<std::size_t> waiting_;      // args that lie in a whole base, until it has a place
-  std::optional<std::uint32_t> first_;    // place of the first whole base
-  std::optional<std::size_t> whole_at(std::uint32_t base) const;
+  std::vector<std::uint32_t> whole_;
+  std::vector<std::optional<std::uint32_t>> places_;  // of `whole_`, in the pattern
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace tfvm::functional

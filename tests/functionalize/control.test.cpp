@@ -127,4 +127,20 @@ func @f.body.functionalize.1(%n: f32, %x: f32[3]) -> (f32, f32[3]) {
 )");
 }
 
+// What as_strided addresses in a block is the storage of the captured view, which goes in whole, before the carries.
+TEST(FunctionalizeControl, BlocksGetTheStorageThatAsStridedAddresses) {
+  EXPECT_EQ(functional(R"(
+    func @f(%x: f32[6], mut %y: f32[2]) {
+      %v = narrow %x {axis=0, start=4, length=2}
+      %c = scan (%c = %y;) {length=2} {
+        %s = as_strided %v {shape=[2], strides=[1], offset=0}
+        %w = add_ %y, %s
+        yield %s;
+      }
+      ret %c
+    })",
+                       "f", "f32[6] f32[2]"),
+            "");
+}
+
 }  // namespace tfvm::test

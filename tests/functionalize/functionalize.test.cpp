@@ -229,4 +229,17 @@ TEST(Functionalize, Refusals) {
             "@outside");
 }
 
+// Element 0 stands three times in %s, which is written at one of them.
+TEST(Functionalize, AWriteGoesPastALinkWhoseElementsOverlap) {
+  EXPECT_EQ(functional(R"(
+    func @f(mut %x: f32[4]) {
+      %s = as_strided %x {shape=[3, 1], strides=[0, 2], offset=0}
+      %d = diagonal %s {offset=0, axis1=0, axis2=1}
+      %w = neg_ %d
+      ret %s
+    })",
+                       "f", "f32[4]"),
+            "");
+}
+
 }  // namespace tfvm::test
