@@ -13,6 +13,7 @@ constexpr std::string_view kProgram = R"(
 extern op "rev"(%src: f32[..a], mut %dst: f32[..a])
 extern op "two"(mut %a: f32[..], mut %b: f32[..])
 extern op "inc"(mut %z: f32[..])
+extern op "half"(mut %z: f32[..])
 
 func @reverse(mut %x: f32[8]) {
   %y = clone %x
@@ -53,6 +54,63 @@ func @loop(mut %x: f32[3]) {
   ret
 }
 
+func @half(%x: f32[..s]) -> f32[..s] {derivative=@half_rule} {
+  %y = clone %x
+  half %y
+  ret %y
+}
+func @half_rule(%x: f32[..s], %y: f32[..s], %t: f32[..s]) -> f32[..s] {
+  %d = mul %t, 0.5
+  ret %d
+}
+
+// x^8 / 8
+func @after(%x: f32) -> f32 {
+  %n, %y = while (%i = 0, %c = %x) {
+    %g = lt %i, 3
+    yield %g
+  } do {
+    %s = mul %c, %c
+    %j = add %i, 1
+    yield %j, %s
+  }
+  %h = call @half(%y)
+  %k = call @half(%h)
+  %r = call @half(%k)
+  ret %r
+}
+// ((x²/2)²/2)²/2 = x^8 / 128
+func @within(%x: f32) -> f32 {
+  %n, %y = while (%i = 0, %c = %x) {
+    %g = lt %i, 3
+    yield %g
+  } do {
+    %s = mul %c, %c
+    %h = call @half(%s)
+    %j = add %i, 1
+    yield %j, %h
+  }
+  ret %y
+}
+// after of after: x^64 / 4096
+func @twice(%x: f32) -> f32 {
+  %c = scan (%c = %x;) {length=2} {
+    %d = call @after(%c)
+    yield %d;
+  }
+  %e = mul %c, 512.0
+  ret %e
+}
+
+func @scanned(mut %x: f32[3]) {
+  %c, %ys = scan (%c = 0.0; %e = %x) {
+    inc %x
+    %d = add %c, %e
+    yield %d; %e
+  }
+  ret %ys
+}
+
 func @mapped(mut %x: f32[2]) {
   inc %x
   %y = mul %x, 3.0
@@ -88,6 +146,9 @@ struct Custom {
                     }));
     vm->register_op("inc", op([](std::span<const CustomArg> a) {
                       for (std::int64_t k = 0; k < (*a[0]).elements(); ++k) at(*a[0], k) += 1;
+                    }));
+    vm->register_op("half", op([](std::span<const CustomArg> a) {
+                      for (std::int64_t k = 0; k < (*a[0]).elements(); ++k) a[0]->as<float>()[k] *= 0.5f;
                     }));
     const Status s = vm->load_text(kProgram, "custom.tfa");
     EXPECT_TRUE(s) << (s ? "" : s.error().message);
@@ -143,6 +204,19 @@ TEST(CustomFunctional, InLoopsTheyAreCarried) {
 TEST(CustomFunctional, UnderVmapLanesRunOneByOne) {
   EXPECT_EQ(Custom().run("vmap(@mapped)", "f32[2,2] [[1, 2], [3, 4]]"),
             (std::vector<std::string>{"f32[2,2] [[6.0, 9.0], [12.0, 15.0]]", "f32[2,2] [[2.0, 3.0], [4.0, 5.0]]"}));
+}
+
+// Tapes that steps write, hand on, stack and read; the input is printed behind the results.
+TEST(CustomFunctional, InReverseModeOverWhile) {
+  EXPECT_EQ(Custom().run("grad(@after)", "f32 2"), (std::vector<std::string>{"f32 128.0", "f32 2.0"}));
+  EXPECT_EQ(Custom().run("grad(@within)", "f32 2"), (std::vector<std::string>{"f32 8.0", "f32 2.0"}));
+  EXPECT_EQ(Custom().run("grad(@twice)", "f32 1"), (std::vector<std::string>{"f32 0.00024414063", "f32 1.0"}));
+  EXPECT_EQ(Custom().run("vmap(grad(@within))", "f32[2] [2, 1]"),
+            (std::vector<std::string>{"f32[2] [8.0, 0.0625]", "f32[2] [2.0, 1.0]"}));
+}
+
+TEST(CustomFunctional, WhatIsScannedIsAValue) {
+  Custom().expect("scanned", "f32[3] [1, 2, 3]", {"f32[3] [1.0, 2.0, 3.0]", "f32[3] [4.0, 5.0, 6.0]"});
 }
 
 }  // namespace tfvm::testing

@@ -32,11 +32,13 @@ struct EagerStep {
     Branch,    // out = targets[in[0]](in[1…]), fresh
     While,     // targets: cond, body
     Scan,      // targets: body
+    TapeScan,  // targets: body; in[0]: how many trips
     Move,      // out = in: packs put together or taken apart
     Extern,    // a custom op
   };
   Kind kind;
-  bool shared = false;  // Constant: `value` itself
+  bool shared = false;    // Constant: `value` itself
+  bool snapshot = false;  // Scan: the body writes, perhaps into what is scanned, which is a value
   Slots in, out;
   Slots dead;  // slots that nothing reads behind this step
   StepOrigin origin;
@@ -47,10 +49,11 @@ struct EagerStep {
   ViewOp view;
   Tensor value;
   std::vector<EagerRef> targets;
-  std::uint32_t consts[2] = {0, 0};  // While: tensors of cond_consts, body_consts; Scan: of consts, carries
+  std::uint32_t consts[2] = {0, 0};  // While: tensors of cond_consts, body_consts; Scan, TapeScan: of consts, carries
   std::int64_t length = 0;           // Scan
   bool reverse = false;
-  std::vector<ValueType> stacked;             // Scan: the outputs behind the carries
+  std::vector<ValueType> stacked;             // Scan: the outputs behind the carries; TapeScan: the records read
+  std::vector<std::int64_t> records;          // While, TapeScan: bytes of what goes on each tape, the last of `out`
   std::shared_ptr<const EagerCustom> custom;  // Extern
 };
 
@@ -62,8 +65,10 @@ struct EagerCode {
   Slot params = 0;
   Slots results;
   std::vector<EagerStep> steps;
-  std::uint32_t depth = 1;    // of nested calls and control flow
-  bool uses_globals = false;  // as tensors, here or in a target
+  std::uint32_t depth = 1;          // of nested calls and control flow
+  bool uses_globals = false;        // as tensors, here or in a target
+  std::vector<std::uint8_t> tapes;  // per result: it points to a tape
+  bool gives_tapes = false;
 };
 
 // Code of full functions and of those with custom ops; other ones are a single step. Made under the lock of the tables.

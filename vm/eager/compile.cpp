@@ -6,6 +6,7 @@
 
 #include "bytecode/elaborate/globals.h"
 #include "bytecode/expand/writes.h"
+#include "functionalize/functionalize.h"
 #include "functionalize/reinplace.h"
 #include "vm/eager/code.h"
 
@@ -44,7 +45,11 @@ class EagerCompiler {
     }
     if (body_.num_params == body_.num_values()) code_->params = code_->slots;
     first_.push_back(code_->slots);
-    for (ValueId v : body_.results) append(code_->results, v);
+    for (ValueId v : body_.results) {
+      append(code_->results, v);
+      for (TypeId leaf : leaf_types(t_, body_.type(v))) code_->tapes.push_back(t_.types[leaf].kind == TypeKind::Tape);
+    }
+    code_->gives_tapes = std::ranges::count(code_->tapes, 1) > 0;
     Status s = cache_.runs_by_steps(t_, f_) ? instructions() : whole();
     if (!s) return std::move(s).error();
     drop_unread();
@@ -268,6 +273,18 @@ class EagerCompiler {
         EagerStep& s = make(Kind::While);
         s.consts[0] = leaves(in.operands.first(count(Key::cond_consts)));
         s.consts[1] = leaves(in.operands.subspan(count(Key::cond_consts), count(Key::body_consts)));
+        records(s, in, count(Key::tapes));
+        return ok();
+      }
+      case Op::tape_scan: {
+        EagerStep& s = make(Kind::TapeScan);
+        const std::size_t consts = count(Key::consts), carry = count(Key::carry);
+        const Body& body = t_.body(t_.attrs.get_func(in.attrs, Key::body));
+        s.consts[0] = leaves(in.operands.subspan(1, consts));
+        s.consts[1] = leaves(in.operands.subspan(1 + consts, carry));
+        s.reverse = t_.attrs.get_bool(in.attrs, Key::reverse);
+        for (TypeId type : body.param_types().subspan(consts + carry)) s.stacked.push_back(value_type(t_, type));
+        records(s, in, in.num_results - carry);
         return ok();
       }
       case Op::scan:
@@ -277,11 +294,21 @@ class EagerCompiler {
     }
   }
 
+  // The last results of a loop are tapes of what its body gives last.
+  void records(EagerStep& s, const Instr& in, std::size_t tapes) {
+    const std::vector<TypeId> given = t_.body(t_.attrs.get_func(in.attrs, Key::body)).result_types();
+    for (std::size_t k = given.size() - tapes; k < given.size(); ++k) s.records.push_back(t_.types.bytes(given[k]));
+  }
+
   Status scan(EagerStep& s, const Instr& in) {
     const auto consts = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::consts));
     const auto carry = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::carry));
     s.consts[0] = leaves(in.operands.first(consts));
     s.consts[1] = leaves(in.operands.subspan(consts, carry));
+    const FunctionId f = t_.attrs.get_func(in.attrs, Key::body);
+    const auto& muts = t_.body(f).mut_params;
+    s.snapshot = std::ranges::count(std::span(muts).first(std::min(consts, muts.size())), 1) > 0 ||
+                 !written_globals(t_, f).empty();
     s.length = t_.attrs.get_int(in.attrs, Key::length);
     s.reverse = t_.attrs.get_bool(in.attrs, Key::reverse);
     for (std::uint32_t k = static_cast<std::uint32_t>(carry); k < in.num_results; ++k)

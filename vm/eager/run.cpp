@@ -16,7 +16,11 @@
 namespace tfvm {
 
 EagerRun::EagerRun(Context& context, std::span<const Tensor> globals)
-    : context_(context), limits_(context.limits), globals_(globals), steps_left_(context.limits.steps) {}
+    : context_(context),
+      limits_(context.limits),
+      globals_(globals),
+      steps_left_(context.limits.steps),
+      kept_(std::make_shared<Kept>(Kept{{}, Tapes(context.budget())})) {}
 
 EagerRun::~EagerRun() { context_.limits = limits_; }
 
@@ -36,6 +40,9 @@ Status EagerRun::poll() {
 }
 
 Result<std::vector<Tensor>> EagerRun::call(const EagerCode& code, std::vector<Tensor> args) {
+  const std::size_t owners = kept_->owners.size(), tapes = kept_->tapes.mark();
+  if (depth_ == 0 && code.gives_tapes) kept_->owners = args;  // a tape that was given may be given back
+  ++depth_;
   Frame f;
   f.slots = std::move(args);
   f.slots.resize(code.slots);
@@ -44,12 +51,20 @@ Result<std::vector<Tensor>> EagerRun::call(const EagerCode& code, std::vector<Te
     if (!done) {
       if (!failed_) failed_at_ = s.origin;
       failed_ = true;
+      --depth_;
       return std::move(done).error();
     }
     for (Slot dead : s.dead) f.slots[dead] = {};
   }
   std::vector<Tensor> out = f.take(code.results, 0, code.results.size());
   f.slots.clear();
+  --depth_;
+  if (!code.gives_tapes) {
+    kept_->owners.resize(owners);
+    kept_->tapes.release(tapes);
+  } else if (depth_ == 0) {
+    if (Status owned = own_tapes(code, out); !owned) return std::move(owned).error();
+  }
   if (code.fresh)
     if (Status fresh = make_fresh(out); !fresh) return std::move(fresh).error();
   return out;
@@ -94,6 +109,8 @@ Status EagerRun::step(const EagerStep& s, Frame& f) {
       return loop(s, f);
     case Kind::Scan:
       return scan(s, f);
+    case Kind::TapeScan:
+      return tape_scan(s, f);
     case Kind::Move:
       for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = f.slots[s.in[k]];
       return ok();
@@ -124,8 +141,16 @@ Status EagerRun::plan(const EagerStep& s, Frame& f) {
   context_.limits.steps = steps_left_;
   Result<std::vector<Tensor>> out = context_.call(*s.plan, plan_inputs(s, f));
   if (Status done = after_plan(s, out ? ok() : Status(std::move(out).error())); !done) return done;
-  for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move((*out)[k]);
+  for (std::size_t k = 0; k < s.out.size(); ++k) {
+    if (s.plan->results[k].is_tape) kept_->owners.push_back((*out)[k]);
+    f.slots[s.out[k]] = std::move((*out)[k]);
+  }
   return ok();
+}
+
+std::int64_t integer_of(const Tensor& t) {
+  const std::int64_t v = load_int(t.dtype(), t.data());
+  return t.dtype() == DType::U64 && v < 0 ? std::numeric_limits<std::int64_t>::max() : v;
 }
 
 namespace {
@@ -150,11 +175,6 @@ Status copy_into(const Tensor& x, Tensor v, const BudgetRef& budget) {
   }
   copy_elements(x.layout(), x.base(), v.layout(), v.base(), size_of(x.dtype()));
   return ok();
-}
-
-std::int64_t integer(const Tensor& t) {
-  const std::int64_t v = load_int(t.dtype(), t.data());
-  return t.dtype() == DType::U64 && v < 0 ? std::numeric_limits<std::int64_t>::max() : v;
 }
 
 bool is_own(const Tensor& t) {
@@ -190,7 +210,7 @@ Status EagerRun::update(const EagerStep& s, Frame& f) {
   Layout place{u.layout().dims, x.layout().strides, x.layout().offset};
   for (std::size_t k = 0; k < place.dims.size(); ++k)
     place.offset += place.strides[k] *
-                    std::clamp<std::int64_t>(integer(f.slots[s.in[2 + k]]), 0, x.layout().dims[k] - place.dims[k]);
+                    std::clamp<std::int64_t>(integer_of(f.slots[s.in[2 + k]]), 0, x.layout().dims[k] - place.dims[k]);
   if (Status done = copy_into(x.with_layout(std::move(place)), u, context_.budget()); !done) return done;
   f.slots[s.out[0]] = x;
   return ok();
@@ -217,83 +237,12 @@ Result<std::vector<Tensor>> EagerRun::values(const EagerCode& code, std::vector<
 
 Status EagerRun::branch(const EagerStep& s, Frame& f) {
   const Tensor selector = f.slots[s.in[0]];
-  const std::int64_t i = integer(selector), last = static_cast<std::int64_t>(s.targets.size()) - 1;
+  const std::int64_t i = integer_of(selector), last = static_cast<std::int64_t>(s.targets.size()) - 1;
   const std::int64_t which = selector.dtype() == DType::Bool ? (i ? 0 : 1) : std::clamp<std::int64_t>(i, 0, last);
   Result<std::vector<Tensor>> out =
       values(*s.targets[static_cast<std::size_t>(which)], f.take(s.in, 1, s.in.size() - 1));
   if (!out) return std::move(out).error();
   for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move((*out)[k]);
-  return ok();
-}
-
-Status EagerRun::loop(const EagerStep& s, Frame& f) {
-  const EagerCode &cond = *s.targets[0], &body = *s.targets[1];
-  const std::size_t first = s.consts[0] + s.consts[1];
-  std::vector<Tensor> carries = f.take(s.in, first, s.in.size() - first);
-  if (Status fresh = make_fresh(carries); !fresh) return fresh;
-  for (;;) {
-    std::vector<Tensor> args = f.take(s.in, 0, s.consts[0]);
-    args.insert(args.end(), carries.begin(), carries.end());
-    for (std::size_t k = s.consts[0]; cond.full && k < args.size(); ++k) {
-      Result<Tensor> own = args[k].clone(context_.budget());
-      if (!own) return std::move(own).error();
-      args[k] = *std::move(own);
-    }
-    Result<std::vector<Tensor>> go = call(cond, std::move(args));
-    if (!go) return std::move(go).error();
-    if (integer(go->front()) == 0) break;
-    args = f.take(s.in, s.consts[0], s.consts[1]);
-    args.insert(args.end(), std::move_iterator(carries.begin()), std::move_iterator(carries.end()));
-    Result<std::vector<Tensor>> next = values(body, std::move(args));
-    if (!next) return std::move(next).error();
-    carries = *std::move(next);
-  }
-  for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move(carries[k]);
-  return ok();
-}
-
-namespace {
-
-// Element i along the leading dim.
-Tensor leading(const Tensor& x, std::int64_t i) {
-  Layout y = x.layout();
-  y.offset += i * y.strides.front();
-  y.dims.erase(y.dims.begin());
-  y.strides.erase(y.strides.begin());
-  return x.with_layout(std::move(y));
-}
-
-}  // namespace
-
-Status EagerRun::scan(const EagerStep& s, Frame& f) {
-  const std::size_t consts = s.consts[0], carry = s.consts[1], xs = s.in.size() - consts - carry;
-  std::vector<Tensor> carries = f.take(s.in, consts, carry), stacked;
-  if (Status fresh = make_fresh(carries); !fresh) return fresh;
-  for (const ValueType& type : s.stacked) {
-    Result<Tensor> t = Tensor::make(context_.budget(), type.dtype, type.dims);
-    if (!t) return std::move(t).error();
-    stacked.push_back(*std::move(t));
-  }
-  for (std::int64_t n = 0; n < s.length; ++n) {
-    const std::int64_t i = s.reverse ? s.length - 1 - n : n;
-    std::vector<Tensor> args = f.take(s.in, 0, consts);
-    args.insert(args.end(), std::move_iterator(carries.begin()), std::move_iterator(carries.end()));
-    for (std::size_t k = 0; k < xs; ++k) {
-      Result<Tensor> x = leading(f.slots[s.in[consts + carry + k]], i).clone(context_.budget());
-      if (!x) return std::move(x).error();
-      args.push_back(*std::move(x));
-    }
-    Result<std::vector<Tensor>> out = values(*s.targets[0], std::move(args));
-    if (!out) return std::move(out).error();
-    for (std::size_t k = 0; k < stacked.size(); ++k) {
-      const Tensor to = leading(stacked[k], i), &y = (*out)[carry + k];
-      copy_elements(to.layout(), to.base(), y.layout(), y.base(), size_of(to.dtype()));
-    }
-    out->resize(carry);
-    carries = *std::move(out);
-  }
-  for (std::size_t k = 0; k < s.out.size(); ++k)
-    f.slots[s.out[k]] = std::move(k < carry ? carries[k] : stacked[k - carry]);
   return ok();
 }
 

@@ -6,8 +6,11 @@
 
 #include "vm/context.h"
 #include "vm/eager/code.h"
+#include "vm/tape.h"
 
 namespace tfvm {
+
+std::int64_t integer_of(const Tensor& t);  // of a scalar
 
 class EagerRun {
  public:
@@ -34,6 +37,10 @@ class EagerRun {
   Status branch(const EagerStep& s, Frame& f);
   Status loop(const EagerStep& s, Frame& f);
   Status scan(const EagerStep& s, Frame& f);
+  Status tape_scan(const EagerStep& s, Frame& f);
+  Result<Tensor> new_tape(std::int64_t record_bytes);
+  Status write_record(const Tensor& tape, std::optional<std::int64_t> trip, const Tensor& record);
+  Status own_tapes(const EagerCode& code, std::vector<Tensor>& out);
   Status custom(const EagerStep& s, Frame& f);
   Status after_plan(const EagerStep& s, Status done);
   std::vector<Tensor> plan_inputs(const EagerStep& s, const Frame& f) const;
@@ -47,6 +54,14 @@ class EagerRun {
   std::int64_t steps_left_;
   StepOrigin failed_at_;
   bool failed_ = false;
+  // What tapes stand in that this run made or was given by plans. A call that gives no tape lets go of those made in
+  // it.
+  struct Kept {
+    std::vector<Tensor> owners;
+    Tapes tapes;
+  };
+  std::shared_ptr<Kept> kept_;
+  std::uint32_t depth_ = 0;
 };
 
 }  // namespace tfvm
