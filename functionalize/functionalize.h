@@ -9,6 +9,7 @@
 //                                            }
 
 #include "bytecode/builder.h"
+#include "bytecode/elaborate/globals.h"
 
 namespace tfvm {
 
@@ -21,6 +22,15 @@ struct FunctionalizeOptions {
 // declaration. A core function is itself. Views are taken of row-major inputs that share no storage; what the strides
 // of such a view don't allow, what leaves its storage, and a write into elements that overlap are errors.
 Result<FunctionId> functionalize(Tables& t, FunctionId f, const FunctionalizeOptions& options);
+
+// The same with the written params and buffers as parameters, so that reinplace may write into them:
+// (written globals…, inputs…) -> (outputs…, new globals…, new inputs…); globals in order of declaration.
+struct LiftedFunction {
+  FunctionId f;
+  std::vector<GlobalUse> globals;
+  std::vector<std::uint32_t> written;  // parameters that the last results are the new values of, in order
+};
+Result<LiftedFunction> functionalize_lifted(Tables& t, FunctionId f, const FunctionalizeOptions& options);
 
 // The params and buffers that f, or what it calls, writes: numbers in order of declaration.
 std::vector<std::uint32_t> written_globals(const Tables& t, FunctionId f);

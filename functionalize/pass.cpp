@@ -80,20 +80,31 @@ Result<FunctionId> close(Tables& t, const FunctionalizeOptions& options, Functio
 
 }  // namespace
 
-Result<FunctionId> functionalize(Tables& t, FunctionId f, const FunctionalizeOptions& options) {
-  if (!t.body(f).full) return f;
-  const std::vector<GlobalUse> globals = uses_of(t, f, written_globals(t, f));
-  const Result<FunctionId> lifted = lift_globals(t, f, globals);
+Result<LiftedFunction> functionalize_lifted(Tables& t, FunctionId f, const FunctionalizeOptions& options) {
+  if (!t.body(f).full) return LiftedFunction{f, {}, {}};
+  LiftedFunction out{f, uses_of(t, f, written_globals(t, f)), {}};
+  const Result<FunctionId> lifted = lift_globals(t, f, out.globals);
   if (!lifted) return lifted.error();
-  functional::Pattern pattern = functional::plain_pattern(t.body(*lifted).param_types());
-  for (std::uint32_t k = 0; k < globals.size(); ++k) pattern.returned.push_back(k);
+  const auto first = static_cast<std::uint32_t>(out.globals.size());
+  for (std::uint32_t k = 0; k < first; ++k) out.written.push_back(k);
   const Body& body = t.body(f);
   for (std::uint32_t k = 0; k < body.mut_params.size(); ++k)
-    if (body.mut_params[k]) pattern.returned.push_back(static_cast<std::uint32_t>(globals.size()) + k);
+    if (body.mut_params[k]) out.written.push_back(first + k);
+  functional::Pattern pattern = functional::plain_pattern(t.body(*lifted).param_types());
+  pattern.returned = out.written;
   functional::Pass pass(t, options);
-  const Result<functional::Outcome> out = pass.function(*lifted, pattern);
-  if (!out) return Error(out.error()).note("in functionalize of " + t.debugs.function_name(f.debug, t.strings));
-  return globals.empty() ? out->f : close(t, options, out->f, globals, out->fresh);
+  const Result<functional::Outcome> made = pass.function(*lifted, pattern);
+  if (!made) return Error(made.error()).note("in functionalize of " + t.debugs.function_name(f.debug, t.strings));
+  out.f = made->f;
+  return out;
+}
+
+Result<FunctionId> functionalize(Tables& t, FunctionId f, const FunctionalizeOptions& options) {
+  if (!t.body(f).full) return f;
+  const Result<LiftedFunction> made = functionalize_lifted(t, f, options);
+  if (!made) return made.error();
+  if (made->globals.empty()) return made->f;
+  return close(t, options, made->f, made->globals, t.body(f).results.size());
 }
 
 }  // namespace tfvm

@@ -8,9 +8,19 @@ namespace tfvm::functional {
 
 bool may_intersect(const Strided& a, const Strided& b);  // exact up to 2^20 elements, then by first and last place
 
+// x as a view of a row-major tensor of v's shape that holds what v does; nullopt where it is none, or where that is not
+// found: each stride of x must be a sum of v's, and v's dims must nest.
+std::optional<Strided> within(const Strided& v, const Strided& x);
+
 struct Read {
   std::uint32_t instr = 0;  // kEnd: it is a result
   static constexpr std::uint32_t kEnd = 0xffffffffu;
+};
+struct LaterRead {
+  Read by;
+  ValueId value;                 // as the reader names it
+  std::optional<Strided> place;  // nullopt: somewhere
+  bool movable;                  // it is made by views that take any strides
 };
 
 class Regions {
@@ -21,9 +31,9 @@ class Regions {
   const std::optional<Strided>& place(ValueId v) const { return places_[index(v)]; }
   void instr(const Instr& in);        // in order: views stand in their operand's storage
   void set(ValueId v, ValueId root);  // v is the whole of a storage
-  // The first read behind instruction i, or as a result, of what stood in the storage of `base` before i and meets
-  // `written`.
-  std::optional<Read> read_behind(std::uint32_t i, ValueId base, std::span<const Strided> written) const;
+  // What is read behind instruction i, or as a result, of the marked values and of views of them; of the latter there
+  // may be some that `instr` has not seen.
+  std::vector<LaterRead> reads_behind(std::uint32_t i, std::vector<std::uint8_t> marked) const;
 
  private:
   std::optional<Strided> viewed(const Instr& in, const std::optional<Strided>& x) const;

@@ -13,6 +13,8 @@ std::int64_t elements(std::span<const std::int64_t> shape) {
 }
 }  // namespace
 
+std::int64_t elements(const Strided& x) { return elements(x.shape); }
+
 Strided row_major(std::span<const std::int64_t> shape) {
   Strided s{0, {shape.begin(), shape.end()}, std::vector<std::int64_t>(shape.size())};
   std::int64_t stride = 1;

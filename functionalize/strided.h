@@ -14,6 +14,7 @@ struct Strided {
   friend bool operator==(const Strided&, const Strided&) = default;
 };
 
+std::int64_t elements(const Strided& x);
 Strided row_major(std::span<const std::int64_t> shape);
 // The same elements in another shape; nullopt where no strides do that.
 std::optional<Strided> reshaped(const Strided& x, std::span<const std::int64_t> shape);

@@ -107,4 +107,39 @@ TEST(Reinplace, InplaceMakesARefusalAnError) {
             "4: [inc] {inplace=true}: %x is read later by neg line 5, so 16 bytes would be copied");
 }
 
+TEST(Reinplace, WhatIsReadLaterIsSavedWhereTheOpWritesNoMore) {
+  EXPECT_EQ(of_body(R"(  %old = clone %x
+  %a = narrow %x {axis=0, start=1, length=2}
+  inc %a
+  %s = narrow %old {axis=0, start=2, length=1}
+  %t = narrow %old {axis=0, start=3, length=1}
+  %r = add %s, %t
+  ret %r
+)"),
+            "auto_functionalized_v2 inc line 5: bases [0]; in place [0]; saved [0] %x: read later by add line 8; 8 "
+            "bytes\n");
+}
+
+TEST(Reinplace, WhereNothingElseIsReadOneViewIsMadeAfresh) {
+  EXPECT_EQ(log_of(std::string(kInc) + R"(func @f(%x: f32[4]) {
+  %y = clone %x
+  %a = narrow %y {axis=0, start=1, length=2}
+  inc %a
+  %r = neg %a
+  ret %r
+})",
+                   "f", "f32[4]"),
+            "auto_functionalized_v2 inc line 5: bases [0]; in place []; fresh [0] %x: is an input; 8 bytes\n");
+}
+
+TEST(Reinplace, BodiesOfLoopsWriteIntoTheirCarries) {
+  EXPECT_EQ(of_body(R"(  for (;) {length=3} {
+    inc %x
+    yield
+  }
+  ret
+)"),
+            "auto_functionalized_v2 inc line 4: bases [0]; in place [0]; 0 bytes\n");
+}
+
 }  // namespace tfvm::test

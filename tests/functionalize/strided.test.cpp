@@ -1,6 +1,6 @@
-#include "functionalize/strided.h"
-
 #include <gtest/gtest.h>
+
+#include "functionalize/regions.h"
 
 namespace tfvm::functional::test {
 
@@ -26,6 +26,17 @@ TEST(Strided, ShapesThatStridesAllow) {
             (std::vector<std::int64_t>{1, 6, 3}));
   EXPECT_EQ(reshaped(Strided{4, {1, 1}, {9, 7}}, std::vector<std::int64_t>{})->offset, 4);
   EXPECT_EQ(row_major(std::vector<std::int64_t>{2, 0, 3}).shape, (std::vector<std::int64_t>{2, 0, 3}));
+}
+
+TEST(Strided, AViewWithinAView) {
+  const Strided box{5, {2, 3}, {4, 1}};  // rows 1 and 2, columns 1 to 3 of rows of 4
+  EXPECT_EQ(within(box, Strided{9, {3}, {1}}), (Strided{3, {3}, {1}}));
+  EXPECT_EQ(within(box, Strided{6, {2}, {4}}), (Strided{1, {2}, {3}}));
+  EXPECT_EQ(within(box, Strided{6, {2, 2}, {5, 0}}), (Strided{1, {2, 2}, {4, 0}}));
+  EXPECT_EQ(within(box, Strided{4, {1}, {1}}), std::nullopt);
+  EXPECT_EQ(within(box, Strided{8, {1}, {1}}), std::nullopt);  // between the rows
+  EXPECT_EQ(within(box, Strided{9, {4}, {1}}), std::nullopt);
+  EXPECT_EQ(within(Strided{0, {3}, {2}}, Strided{0, {3}, {1}}), std::nullopt);
 }
 
 }  // namespace tfvm::functional::test
