@@ -1,120 +1,60 @@
-// Random full programs as written against the same ones functionalized (same bits), under vmap against a loop over
-// lanes, and their jvp against differences.
+// Random full programs as written against the same ones functionalized and put back in place (same bits), under vmap
+// against a loop over lanes, and under jvp and grad against differences.
 //
-// TFVM_ALIAS_PROGRAMS sets how many, TFVM_SEED which.
+// TFVM_ALIAS_PROGRAMS sets how many, TFVM_SEED which, TFVM_ALIAS_FIRST the number of the first one; with
+// TFVM_ALIAS_SHOW each is printed before it runs.
 
 #include <cmath>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-#include "tests/fuzz/alias_program.h"
+#include "tests/fuzz/alias_run.h"
 #include "vm/print.h"
-#include "vm/vm.h"
 
 namespace tfvm::test {
 namespace {
 
-using Tensors = std::vector<Tensor>;
+using Outcome = AliasOutcome;
 
-void add_ops(VM& vm) {
-  CustomOp two, sum;
-  two.kernel = [](std::span<const CustomArg> args, std::span<const Tensor>) -> Status {
-    for (std::int64_t k = 0; k < args[0]->elements(); ++k) args[0]->as<double>()[k] *= 0.5;
-    for (std::int64_t k = 0; k < args[1]->elements(); ++k) args[1]->as<double>()[k] += 1;
-    return ok();
-  };
-  sum.kernel = [](std::span<const CustomArg> args, std::span<const Tensor> results) -> Status {
-    double s = 0;
-    for (std::int64_t k = 0; k < args[0]->elements(); ++k) s += args[0]->as<double>()[k];
-    *results[0].as<double>() = s;
-    return ok();
-  };
-  vm.register_op("fz.two", std::move(two));
-  vm.register_op("fz.sum", std::move(sum));
+bool close(double u, double v, double relative, double absolute) {
+  return u == v || (std::isnan(u) && std::isnan(v)) || std::fabs(u - v) <= absolute + relative * std::fabs(v);
 }
-
-struct Outcome {
-  bool failed = false;
-  std::string error;
-  Tensors out;  // results, then what the inputs are now, but the last one
-};
-
-class Bench {
- public:
-  Bench(VM& vm, std::uint64_t seed) : vm_(vm), context_(vm.budget()), rng_(seed) {}
-
-  Tensors numbers(const AliasProgram& p, std::int64_t lanes = 0) {
-    Tensors out;
-    for (std::vector<std::int64_t> dims : p.inputs) {
-      if (lanes) dims.insert(dims.begin(), lanes);
-      Tensor t = *Tensor::make(vm_.budget(), DType::F64, dims);
-      for (std::int64_t k = 0; k < t.elements(); ++k)
-        t.as<double>()[k] = static_cast<double>(static_cast<int>(rng_() % 17) - 8) / 8;
-      out.push_back(std::move(t));
-    }
-    return out;
-  }
-
-  static Tensors copy(const Tensors& in) {
-    Tensors out;
-    for (const Tensor& t : in) out.push_back(*t.clone({}));
-    return out;
-  }
-
-  // `written`: how many of the inputs are `mut`; a function without any gives their new values itself.
-  Outcome call(const std::string& callee, Tensors in, std::size_t written) {
-    std::vector<TypeId> types;
-    for (const Tensor& t : in) types.push_back(vm_.type_of(t));
-    const Result<Function> f = vm_.entry(callee, types);
-    if (!f) return {true, f.error().message, {}};
-    Result<Tensors> out = vm_.call(context_, *f, in);
-    if (!out) return {true, out.error().message, {}};
-    Outcome o{false, {}, copy(*out)};
-    for (std::size_t k = 0; k < written; ++k) o.out.push_back(in[k]);
-    return o;
-  }
-
- private:
-  VM& vm_;
-  Context context_;
-  std::mt19937_64 rng_;
-};
 
 bool same(const Tensor& a, const Tensor& b, double relative, double absolute) {
   if (a.dtype() != b.dtype() || a.layout().dims != b.layout().dims) return false;
   const Tensor x = *a.contiguous({}), y = *b.contiguous({});
-  for (std::int64_t k = 0; k < x.elements(); ++k) {
-    const double u = x.as<double>()[k], v = y.as<double>()[k];
-    const bool close =
-        u == v || (std::isnan(u) && std::isnan(v)) || std::fabs(u - v) <= absolute + relative * std::fabs(v);
-    if (!close) return false;
-  }
+  for (std::int64_t k = 0; k < x.elements(); ++k)
+    if (!close(x.as<double>()[k], y.as<double>()[k], relative, absolute)) return false;
   return true;
 }
 
-void expect_same(const Outcome& a, const Outcome& b, const char* what, double relative = 0, double absolute = 0) {
-  ASSERT_FALSE(b.failed) << what << ": " << b.error;
-  ASSERT_EQ(a.out.size(), b.out.size()) << what;
+// Empty where they are the same.
+std::string difference(const Outcome& a, const Outcome& b, double relative = 0, double absolute = 0) {
+  if (b.failed) return b.error;
+  if (a.out.size() != b.out.size()) return "number of results";
   for (std::size_t k = 0; k < a.out.size(); ++k)
-    EXPECT_TRUE(same(a.out[k], b.out[k], relative, absolute))
-        << what << ", value " << k << ": " << print(a.out[k]) << " and " << print(b.out[k]);
+    if (!same(a.out[k], b.out[k], relative, absolute))
+      return "value " + std::to_string(k) + ": " + print(a.out[k]) + " and " + print(b.out[k]);
+  return {};
 }
 
-// Lanes by themselves, stacked.
-Outcome by_lanes(Bench& bench, const AliasProgram& p, const Tensors& in) {
+Tensor lane_of(const Tensor& t, std::int64_t i) {
+  Layout y = t.layout();
+  y.offset += i * y.strides[0];
+  y.dims.erase(y.dims.begin()), y.strides.erase(y.strides.begin());
+  return t.with_layout(std::move(y));
+}
+
+// Lanes by themselves, stacked; the last input is that of all lanes where `shared`.
+Outcome by_lanes(AliasRun& run, const AliasProgram& p, const Tensors& in, bool shared) {
   Outcome all;
   const std::int64_t lanes = in[0].dims()[0];
   for (std::int64_t i = 0; i < lanes; ++i) {
-    const auto lane = [&](const Tensor& t) {
-      Layout y = t.layout();
-      y.offset += i * y.strides[0];
-      y.dims.erase(y.dims.begin()), y.strides.erase(y.strides.begin());
-      return t.with_layout(std::move(y));
-    };
     Tensors one;
-    for (const Tensor& t : in) one.push_back(*lane(t).clone({}));
-    const Outcome o = bench.call(p.name, one, in.size() - 1);
+    for (std::size_t k = 0; k < in.size(); ++k)
+      one.push_back(shared && k + 1 == in.size() ? in[k] : *lane_of(in[k], i).clone({}));
+    const Outcome o = run.call(p.name, one, in.size() - 1);
     if (o.failed) return o;
     for (std::size_t k = 0; k < o.out.size(); ++k) {
       if (i == 0) {
@@ -122,87 +62,130 @@ Outcome by_lanes(Bench& bench, const AliasProgram& p, const Tensors& in) {
         dims.insert(dims.begin(), lanes);
         all.out.push_back(*Tensor::make({}, DType::F64, dims));
       }
-      const Tensor to = lane(all.out[k]);
+      const Tensor to = lane_of(all.out[k], i);
       copy_elements(to.layout(), to.base(), o.out[k].layout(), o.out[k].base(), 8);
     }
   }
   return all;
 }
 
-void check_vmap(Bench& bench, const AliasProgram& p) {
-  const Tensors in = bench.numbers(p, 2);
-  const Outcome lanes = by_lanes(bench, p, in),
-                together = bench.call("vmap(@" + p.name + ")", Bench::copy(in), in.size() - 1);
-  if (!lanes.failed) expect_same(lanes, together, "vmap", 1e-12, 1e-12);
+void check_vmap(AliasRun& run, const AliasProgram& p, bool shared) {
+  Tensors in = run.numbers(p, 2);
+  if (shared) in.back() = run.numbers(p).back();
+  const Outcome lanes = by_lanes(run, p, in, shared);
+  const std::string dims = shared ? in.size() == 3 ? ", in_dims=[0, 0, none]" : ", in_dims=[0, none]" : "";
+  if (lanes.failed) return;
+  EXPECT_EQ(difference(lanes, run.call("vmap(@" + p.name + dims + ")", in, in.size() - 1), 1e-12, 1e-12), "") << "vmap";
 }
+
+Tensors moved(const Tensors& at, const Tensors& along, double step) {
+  Tensors out = AliasRun::copy(at);
+  for (std::size_t k = 0; k < at.size(); ++k)
+    for (std::int64_t e = 0; e < at[k].elements(); ++e) out[k].as<double>()[e] += step * along[k].as<double>()[e];
+  return out;
+}
+
+// Where a difference quotient is off by its own error, one with another step is not.
+constexpr double kSteps[] = {1e-5, 1e-4, 1e-6, 1e-3};
 
 // Outputs, tangents of outputs; inputs, tangents of inputs: `mut` primals have `mut` tangents.
-void check_jvp(Bench& bench, const AliasProgram& p) {
-  constexpr double kStep = 1e-5;
-  const Tensors at = bench.numbers(p), along = bench.numbers(p);
+void check_jvp(AliasRun& run, const AliasProgram& p) {
+  const Tensors at = run.numbers(p), along = run.numbers(p);
   const std::size_t n = at.size() - 1;
-  Tensors both = Bench::copy(at), moved[2] = {Bench::copy(at), Bench::copy(at)};
-  for (const Tensor& t : Bench::copy(along)) both.push_back(t);
-  for (std::size_t k = 0; k < at.size(); ++k)
-    for (std::int64_t e = 0; e < at[k].elements(); ++e)
-      for (int side : {0, 1}) moved[side][k].as<double>()[e] += (side ? kStep : -kStep) * along[k].as<double>()[e];
-  const Outcome low = bench.call(p.name, moved[0], n), high = bench.call(p.name, moved[1], n);
-  if (low.failed || high.failed) return;
-  const Outcome jvp = bench.call("jvp(@" + p.name + ")", both, both.size());
+  Tensors both = AliasRun::copy(at);
+  for (const Tensor& t : AliasRun::copy(along)) both.push_back(t);
+  const Outcome primal = run.call(p.name, at, n), jvp = run.call("jvp(@" + p.name + ")", both, both.size());
   ASSERT_FALSE(jvp.failed) << "jvp: " << jvp.error;
-  const std::size_t outputs = low.out.size() - n;
-  Outcome quotient, tangents;
-  for (std::size_t k = 0; k < low.out.size(); ++k) {
-    Tensor q = *low.out[k].clone({}), h = *high.out[k].contiguous({});
-    for (std::int64_t e = 0; e < q.elements(); ++e)
-      q.as<double>()[e] = (h.as<double>()[e] - q.as<double>()[e]) / (2 * kStep);
-    quotient.out.push_back(q);
-    // Behind the outputs and their tangents stand the primal inputs, then the tangents.
+  // Behind the outputs and their tangents stand the primal inputs, then the tangents.
+  const std::size_t outputs = primal.out.size() - n;
+  Outcome values, tangents;
+  for (std::size_t k = 0; k < primal.out.size(); ++k) {
+    values.out.push_back(jvp.out[k < outputs ? k : outputs + k]);
     tangents.out.push_back(jvp.out[k < outputs ? outputs + k : outputs + at.size() + k]);
   }
-  expect_same(quotient, tangents, "jvp", 1e-4, 1e-6);
+  EXPECT_EQ(difference(primal, values, 1e-12, 1e-12), "") << "values of jvp";
+  std::string first;
+  for (double step : kSteps) {
+    const Outcome low = run.call(p.name, moved(at, along, -step), n),
+                  high = run.call(p.name, moved(at, along, step), n);
+    if (low.failed || high.failed) return;
+    Outcome quotient;
+    for (std::size_t k = 0; k < low.out.size(); ++k) {
+      Tensor q = *low.out[k].clone({}), h = *high.out[k].contiguous({});
+      for (std::int64_t e = 0; e < q.elements(); ++e)
+        q.as<double>()[e] = (h.as<double>()[e] - q.as<double>()[e]) / (2 * step);
+      quotient.out.push_back(q);
+    }
+    const std::string d = difference(quotient, tangents, 1e-4, 1e-6);
+    if (d.empty()) return;
+    if (first.empty()) first = d;
+  }
+  ADD_FAILURE() << "jvp: " << first;
 }
 
-void check(Bench& bench, const AliasProgram& p, std::uint64_t k, long& ran) {
-  const Tensors in = bench.numbers(p);
-  const Outcome written = bench.call(p.name, Bench::copy(in), in.size() - 1);
-  const Outcome pure = bench.call("functionalize(@" + p.name + ")", Bench::copy(in), 0);
-  if (written.failed) {
-    EXPECT_TRUE(pure.failed) << "as written: " << written.error;
+void check_grad(AliasRun& run, const AliasProgram& p) {
+  const Tensors at = run.numbers(p), along = run.numbers(p);
+  const std::string argnums = at.size() == 3 ? "[0, 1, 2]" : "[0, 1]";
+  const Outcome grad = run.call("grad(@" + p.loss + ", argnums=" + argnums + ")", at, 0);
+  ASSERT_FALSE(grad.failed) << "grad: " << grad.error;
+  double slope = 0;
+  for (std::size_t k = 0; k < at.size(); ++k)
+    for (std::int64_t e = 0; e < at[k].elements(); ++e) slope += grad.out[k].as<double>()[e] * along[k].as<double>()[e];
+  double first = 0;
+  for (double step : kSteps) {
+    const Outcome low = run.call(p.loss, moved(at, along, -step), 0),
+                  high = run.call(p.loss, moved(at, along, step), 0);
+    if (low.failed || high.failed) return;
+    const double quotient = (*high.out[0].as<double>() - *low.out[0].as<double>()) / (2 * step);
+    if (close(slope, quotient, 1e-4, 1e-5)) return;
+    if (step == kSteps[0]) first = quotient;
+  }
+  ADD_FAILURE() << "grad: " << slope << " along a line, by differences " << first;
+}
+
+void check(AliasRun& run, const AliasProgram& p, std::uint64_t k, long& ran) {
+  const Tensors in = run.numbers(p);
+  const std::size_t written = in.size() - 1;
+  const Outcome as_written = run.call(p.name, in, written), pure = run.call("functionalize(@" + p.name + ")", in, 0);
+  if (as_written.failed) {
+    EXPECT_TRUE(pure.failed) << "as written: " << as_written.error;
     return;
   }
   ++ran;
-  expect_same(written, pure, "functionalized");
-  if (k % 3 == 0) check_vmap(bench, p);
-  if (k % 3 == 1 && p.smooth) check_jvp(bench, p);
+  EXPECT_EQ(difference(as_written, pure), "") << "functionalized";
+  EXPECT_EQ(difference(as_written, run.in_place(p.name, k % 4 == 1 ? "v1" : "v2", in, written)), "") << "in place";
+  check_vmap(run, p, k % 3 == 0);
+  if (!p.smooth) return;
+  check_jvp(run, p);
+  check_grad(run, p);
+}
+
+std::uint64_t number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 TEST(Alias, AsWrittenAgainstFunctionalizedLanesAndDifferences) {
   constexpr std::uint64_t kBatch = 50;
-  const char *count = std::getenv("TFVM_ALIAS_PROGRAMS"), *seed_text = std::getenv("TFVM_SEED");
-  const std::uint64_t n = count ? std::strtoull(count, nullptr, 10) : 150,
-                      seed = seed_text ? std::strtoull(seed_text, nullptr, 10) : 1;
+  const std::uint64_t seed = number("TFVM_SEED", 1), begin = number("TFVM_ALIAS_FIRST", 0),
+                      end = begin + number("TFVM_ALIAS_PROGRAMS", 150);
+  const bool show = std::getenv("TFVM_ALIAS_SHOW") != nullptr;
   long ran = 0;
-  for (std::uint64_t first = 0; first < n && !HasFailure(); first += kBatch) {
+  for (std::uint64_t first = begin; first < end && !HasFailure(); first += kBatch) {
     std::vector<AliasProgram> programs;
-    std::string text = kAliasHelpers;
-    for (std::uint64_t k = first; k < std::min(n, first + kBatch); ++k) {
-      programs.push_back(alias_program(seed, k, k % 4 == 3));
-      text += programs.back().text;
-    }
-    auto vm = VM::create();
-    ASSERT_TRUE(vm);
-    add_ops(**vm);
-    const Status loaded = (*vm)->load_text(text, "alias.tfa");
-    ASSERT_TRUE(loaded) << loaded.error().message << " line " << loaded.error().loc.line << "\n" << text;
-    Bench bench(**vm, seed + first);
-    for (std::uint64_t k = 0; k < programs.size() && !HasFailure(); ++k) {
-      SCOPED_TRACE("program " + std::to_string(first + k) + " of seed " + std::to_string(seed) + ":\n" +
-                   programs[k].text);
-      check(bench, programs[k], first + k, ran);
+    for (std::uint64_t k = first; k < std::min(end, first + kBatch); ++k)
+      programs.push_back(alias_program(seed, k, k % 4 >= 2));
+    AliasRun run(programs);
+    ASSERT_EQ(run.load_error(), "");
+    for (std::uint64_t k = first; k < first + programs.size() && !HasFailure(); ++k) {
+      const AliasProgram& p = programs[k - first];
+      SCOPED_TRACE("program " + std::to_string(k) + " of seed " + std::to_string(seed) + ":\n" + p.text);
+      if (show) std::fprintf(stderr, "// program %ld\n%s", static_cast<long>(k), p.text.c_str());
+      run.reseed(seed * 1'000'003 + k);
+      check(run, p, k, ran);
     }
   }
-  std::printf("%ld ran\n", ran);
+  std::printf("%ld of %ld programs ran\n", ran, static_cast<long>(end - begin));
 }
 
 }  // namespace

@@ -1,20 +1,18 @@
 #pragma once
-// Random full programs: views of views, writes, blocks, calls and custom ops on arguments that overlap or not. Layouts
-// are followed while the text is made, so that views are ones the strides allow and writes have no overlapping target.
+// Random full programs: views of views, writes, blocks, loops, calls and custom ops on arguments that overlap or not.
 
-#include <random>
+#include <cstdint>
 #include <string>
 #include <vector>
-
-#include "vm/layout.h"
 
 namespace tfvm::test {
 
 struct AliasProgram {
   std::string name;                               // of the function: inputs are `mut` but the last
-  std::string text;                               // of it, and of what it calls but kAliasHelpers
+  std::string loss;                               // of a function of the same inputs that gives a number, where smooth
+  std::string text;                               // of both, and of what they call but kAliasHelpers
   std::vector<std::vector<std::int64_t>> inputs;  // dims, f64
-  bool smooth = false;                            // it can be differentiated, and has no custom op
+  bool smooth = false;                            // it can be differentiated
 };
 
 // Functions and custom ops that the programs use.
