@@ -2,6 +2,9 @@
 #include "vm/plan/updates.h"
 
 #include "tests/vm/machine.h"
+#include "vm/plan/update_report.h"
+#include "vm/type_text.h"
+#include "vm/vm.h"
 
 namespace tfvm::testing {
 namespace {
@@ -109,6 +112,49 @@ TEST(Updates, OneFailureAtOneIndexMayBeFoundByEither) {
     return std::vector{x, b.emit(Op::take_along, {v[0], v[2]}, {{Key::axis, std::int64_t{0}}})};
   });
   EXPECT_EQ(kernel_ops(*p.plan(f)), (std::vector{Op::take_along, Op::scatter_along}));
+}
+
+// What is said of each update, or why there is no plan.
+std::vector<std::string> said_of(const std::string& program, const std::string& name, const std::string& args) {
+  auto vm = VM::create();
+  const Status s = (*vm)->load_text(program, "u.tfa");
+  if (!s) return {s.error().message};
+  const Result<std::vector<TypeId>> types = parse_types((*vm)->tables().types, args);
+  const Result<Function> f = (*vm)->entry(name, *types);
+  if (!f) return {std::to_string(f.error().loc.line) + ": " + f.error().message};
+  std::vector<std::string> out;
+  for (const UpdateEntry& e : updates_of((*vm)->tables(), *f->plan)) out.push_back(text(e));
+  return out;
+}
+
+constexpr const char* kLoop = R"(func @loop(%x: f32[8], %i: i64[3], %u: f32[1]) {
+  %c = scan (%c = %x; %k = %i) {
+    %d = dynamic_update_slice %c, %u, %k {inplace=true}
+    yield %d;
+  }
+  ret %c
+}
+func @old(%x: f32[8], %i: i64[3], %u: f32[1]) {
+  %y = mul %x, 2.0
+  %k = reshape %i {shape=[3]}
+  %v = expand %u {shape=[3]}
+  %d = scatter_along %y, %k, %v {inplace=true}
+  %e = neg %y
+  ret %d, %e
+}
+func @input(%x: f32[8], %i: i64, %u: f32[1]) {
+  %d = dynamic_update_slice %x, %u, %i {inplace=true}
+  ret %d
+}
+)";
+
+TEST(Updates, WhatIsInPlaceAndWhyNot) {
+  EXPECT_EQ(said_of(kLoop, "loop", "f32[8], i64[3], f32[1]"),
+            (Texts{"scan line 2: missed: the first value of its carry is an input; 32 bytes",
+                   "dynamic_update_slice line 3: in place; 0 bytes"}));
+  EXPECT_EQ(said_of(kLoop, "input", "f32[8], i64, f32[1]"),
+            (Texts{"17: [dynamic_update_slice] {inplace=true}: its operand is an input, so 32 bytes would be copied"}));
+  EXPECT_EQ(said_of(kLoop, "old", "f32[8], i64[3], f32[1]"), (Texts{}));
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
+#include "transforms/simplify/licm.h"
+#include "vm/plan/update_report.h"
 #include "vm/type_text.h"
 
 namespace tfvm::tool {
@@ -26,25 +28,55 @@ struct Options {
 nlohmann::json json_of(const ReinplaceEntry& e) {
   nlohmann::json missed = nlohmann::json::array();
   for (const Missed& m : e.missed)
-    missed.push_back({{"base", m.base}, {"value", m.value}, {"why", m.why}, {"bytes", m.bytes}});
+    missed.push_back(
+        {{"base", m.base}, {"value", m.value}, {"why", m.why}, {"bytes", m.bytes}, {"how", std::string(name(m.how))}});
   return {{"op", e.op},     {"custom", e.custom}, {"line", e.line},    {"tried", e.tried},
           {"done", e.done}, {"missed", missed},   {"bytes", e.bytes()}};
 }
 
-void print(const ReinplaceLog& log, bool json) {
-  nlohmann::json all = nlohmann::json::array();
+nlohmann::json json_of(const UpdateEntry& e) {
+  return {{"op", e.op}, {"line", e.loc.line}, {"done", e.done}, {"why", e.why}, {"bytes", e.bytes}};
+}
+
+void print(const ReinplaceLog& log, const std::vector<UpdateEntry>& updates, bool json) {
+  nlohmann::json customs = nlohmann::json::array(), plain = nlohmann::json::array();
   std::int64_t bytes = 0;
   for (const ReinplaceEntry& e : log) {
-    if (json)
-      all.push_back(json_of(e));
-    else
-      fmt::print("{}\n", text(e));
+    customs.push_back(json_of(e));
+    if (!json) fmt::print("{}\n", text(e));
     bytes += e.bytes();
   }
+  for (const UpdateEntry& e : updates) {
+    plain.push_back(json_of(e));
+    if (!json) fmt::print("{}\n", text(e));
+    bytes += e.bytes;
+  }
   if (json)
-    fmt::print("{}\n", nlohmann::json({{"reinplace", all}, {"bytes", bytes}}).dump(2));
+    fmt::print("{}\n", nlohmann::json({{"reinplace", customs}, {"updates", plain}, {"bytes", bytes}}).dump(2));
   else
-    fmt::print("{} custom ops, {} bytes copied\n", log.size(), bytes);
+    fmt::print("{} custom ops, {} updates, {} bytes copied\n", log.size(), updates.size(), bytes);
+}
+
+// The functional updates of the plan of a core function. With custom ops there is none: each instruction is one, on
+// inputs of its own.
+Result<std::vector<UpdateEntry>> updates(VM& vm, FunctionId core) {
+  Tables& t = vm.tables();
+  if (!has_functional_custom(t, core)) {
+    const Result<FunctionId> lean = licm(vm.transforms(), core);
+    if (!lean) return lean.error();
+    const Result<PlanRef> plan = vm.plans().get(t, *lean);
+    return plan ? Result<std::vector<UpdateEntry>>(updates_of(t, **plan)) : plan.error();
+  }
+  std::vector<UpdateEntry> out;
+  const Body& body = t.body(core);
+  for (std::uint32_t i = 0; i < body.num_instrs(); ++i) {
+    const Instr in = body.instr(i);
+    if (in.op == Op::dynamic_update_slice || in.op == Op::scatter || in.op == Op::scatter_along)
+      out.push_back({std::string(name(in.op)), t.debugs.find_loc(core.debug, static_cast<InstrId>(i)), false, false,
+                     "a function with custom ops runs by steps, which give fresh values",
+                     t.types.bytes(body.type(in.result()))});
+  }
+  return out;
 }
 
 Status explain(VM& vm, const Options& o) {
@@ -59,19 +91,17 @@ Status explain(VM& vm, const Options& o) {
   if (!types) return types.error();
   const Result<FunctionId> f = (*callee)->instantiate(*types);
   if (!f) return f.error();
-  std::vector<std::uint32_t> into;
-  const Body& body = t.body(*f);
-  if (written_globals(t, *f).empty())
-    for (std::uint32_t k = 0; k < body.mut_params.size(); ++k)
-      if (body.mut_params[k]) into.push_back(k);
-  const Result<FunctionId> core = functionalize(t, *f, {vm.transforms().options, o.how == "v1"});
-  if (!core) return core.error();
-  if (o.code) fmt::print("// functionalized\n{}\n", print_function(t, *core));
+  const Result<LiftedFunction> lifted = functionalize_lifted(t, *f, {vm.transforms().options, o.how == "v1"});
+  if (!lifted) return lifted.error();
+  const FunctionId core = lifted->f;
+  if (o.code) fmt::print("// functionalized\n{}\n", print_function(t, core));
   ReinplaceLog log;
-  const Result<FunctionId> made = reinplace(t, *core, into, &log);
+  const Result<FunctionId> made = reinplace(t, core, lifted->written, &log);
   if (!made) return made.error();
   if (o.code) fmt::print("// reinplaced\n{}\n", print_function(t, *made));
-  print(log, o.json);
+  const Result<std::vector<UpdateEntry>> plain = updates(vm, core);
+  if (!plain) return plain.error();
+  print(log, *plain, o.json);
   return ok();
 }
 
@@ -88,7 +118,7 @@ int explain(const Options& o) {
 void add_explain(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("explain", "Say what a pass did with a function, and what not and why");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("PASS", o->what, "reinplace: which custom ops write into their inputs, and which clone them")
+  cmd->add_option("PASS", o->what, "reinplace: which custom ops and updates write in place, and which copy")
       ->required()
       ->check(CLI::IsMember({"reinplace"}));
   cmd->add_option("FILE", o->file, "The program")->required();

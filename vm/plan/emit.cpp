@@ -7,6 +7,7 @@
 #include "jit/region/code.h"
 #include "vm/plan/items.h"
 #include "vm/plan/planner.h"
+#include "vm/plan/update_report.h"
 #include "vm/tiers.h"
 
 namespace tfvm {
@@ -212,6 +213,7 @@ void Emitter::find_sharing() {
 Status Emitter::run() {
   find_lifetimes();
   find_sharing();
+  note_updates({t_, flat_, low_, lookup_}, items_, uses_, memory_, plan_);
   for (const PassedParam& p : low_.passed)
     plan_.result_copies.push_back({p.param, p.result, plan_.params[p.param].bytes});
   for (step_ = 0; step_ < items_.size(); ++step_) {

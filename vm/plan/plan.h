@@ -30,6 +30,17 @@ struct ResultCopy {
   std::int64_t bytes;
 };
 
+// An update of an array, or the copy that a loop makes of a carry before its first trip: is it in the operand's memory?
+struct PlanUpdate {
+  StepOrigin origin;
+  Op op;
+  bool required = false;  // {inplace=true}
+  bool done = false;
+  std::uint32_t param, result;  // kNoIndex, or: it is where the caller gives both one memory
+  std::string why;              // it is not done: "is an input", of the operand
+  std::int64_t bytes = 0;
+};
+
 struct Plan {
   FunctionId function;
   std::vector<ValueType> params, results;
@@ -53,6 +64,9 @@ struct Plan {
   // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.
   std::vector<std::uint32_t> param_last_read, result_write;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;  // (parameter, result) read and written by one step
+
+  std::vector<PlanUpdate> updates;  // for reports: vm/plan/update_report.h
+  bool wants_in_place = false;      // one of them, or of those in what it calls, is required
 
   std::uint32_t num_roots() const { return kFirstParam + static_cast<std::uint32_t>(params.size() + results.size()); }
   std::uint32_t first_result() const { return kFirstParam + static_cast<std::uint32_t>(params.size()); }

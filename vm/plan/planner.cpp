@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "vm/plan/emit.h"
+#include "vm/plan/update_report.h"
 
 namespace tfvm {
 
@@ -64,7 +65,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
 }
 
 Result<PlanRef> PlanCache::get(Tables& t, FunctionId f) {
-  if (const auto it = plans_.find(f); it != plans_.end()) return it->second;
+  if (const auto it = plans_.find(f); it != plans_.end()) {
+    if (Status in_place = check_in_place(t, *it->second); !in_place) return std::move(in_place).error();
+    return it->second;
+  }
   Flattener flats(t, options_.inlining);
   const std::vector<FunctionId> order = flats.add(f);
   const auto needed = needed_plans(t, flats, order);
@@ -75,7 +79,9 @@ Result<PlanRef> PlanCache::get(Tables& t, FunctionId f) {
     if (!plan) return std::move(plan).error().note("in " + t.debugs.function_name(g.debug, t.strings));
     plans_.emplace(g, *std::move(plan));
   }
-  return plans_.at(f);
+  const PlanRef& plan = plans_.at(f);
+  if (Status in_place = check_in_place(t, *plan); !in_place) return std::move(in_place).error();
+  return plan;
 }
 
 }  // namespace tfvm

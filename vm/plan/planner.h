@@ -29,7 +29,7 @@ class PlanCache {
  public:
   explicit PlanCache(PlanOptions options = {}) : options_(options) {}
   // The plan of `f`; it and what it calls are made where they aren't there. Unsupported (with the line): an op without
-  // kernel. Type: a full function.
+  // kernel. Type: a full function; an update with {inplace=true} that would copy, where f's inputs are the caller's.
   Result<PlanRef> get(Tables& t, FunctionId f);
   std::size_t size() const { return plans_.size(); }
 
