@@ -197,6 +197,12 @@ class Reinplace {
 
   bool is_into(ValueId root) const { return std::ranges::find(into_, index(root)) != into_.end(); }
 
+  bool gets_new_value(ValueId root) const {
+    const auto at = std::ranges::find(into_, index(root));
+    const std::size_t news = body_.results.size() - into_.size() + static_cast<std::size_t>(at - into_.begin());
+    return at != into_.end() && body_.results[news] != root;
+  }
+
   // Can each of these reads be one of copies of the written places?
   bool are_moved(std::span<const LaterRead* const> reads, std::span<const Strided> written, TypeId base) const {
     return std::ranges::all_of(reads, [&](const LaterRead* r) {
@@ -259,8 +265,8 @@ class Reinplace {
     if (ours && way.empty()) return {std::nullopt, {}, 0};
     if (ours) d.why = read_text(way.front()->by);
     if (part < d.bytes && fresh_does(i, c, k, written, result)) return {Missed::How::Fresh, d.why, part};
-    // A whole input is saved too, for a clone of it would have to be copied back.
-    const bool worth = part < d.bytes || (part == d.bytes && is_into(root));
+    // A whole input is saved too where a clone of it would have to be copied back.
+    const bool worth = part < d.bytes || (part == d.bytes && gets_new_value(root));
     if (ours && worth && are_moved(way, written, type)) return {Missed::How::Saved, d.why, part};
     return d;
   }

@@ -140,7 +140,19 @@ TEST(FunctionalizeControl, BlocksGetTheStorageThatAsStridedAddresses) {
       ret %c
     })",
                        "f", "f32[6] f32[2]"),
-            "");
+            R"(
+func @f.functionalize(%x: f32[6], %y: f32[2]) -> (f32[2], f32[2]) {
+  %c, %3 = scan @f.body.functionalize (%x, %y, %y) {consts=1, carry=2, length=2}
+  ret %c, %3
+}
+
+func @f.body.functionalize(%0: f32[6], %c: f32[2], %y: f32[2]) -> (f32[2], f32[2]) {
+  %3 = iota {shape=[2]}
+  %4 = take %0, %3 {mode="clip"}
+  %w = add %y, %4
+  ret %4, %w
+}
+)");
 }
 
 }  // namespace tfvm::test

@@ -239,7 +239,21 @@ TEST(Functionalize, AWriteGoesPastALinkWhoseElementsOverlap) {
       ret %s
     })",
                        "f", "f32[4]"),
-            "");
+            R"(
+func @f.functionalize(%x: f32[4]) -> (f32[3,1], f32[4]) {
+  %1 = iota {shape=[3, 1], axis=1}
+  %4 = mul %1, 2
+  %5 = take %x, %4 {mode="clip"}
+  %6 = reshape %5 {shape=[3]}
+  %7 = slice %6 {start=[0], limit=[1], stride=[2]}
+  %w = neg %7
+  %9 = iota {shape=[1]}
+  %11 = mul %9, 2
+  %12 = scatter_along %x, %11, %w {mode="clip"}
+  %13 = take %12, %4 {mode="clip"}
+  ret %13, %12
+}
+)");
 }
 
 }  // namespace tfvm::test

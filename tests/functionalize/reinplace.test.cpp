@@ -73,12 +73,12 @@ TEST(Reinplace, WhatStandsInTheWay) {
   %r = neg %old
   ret %r
 )"),
-      "auto_functionalized_v2 inc line 4: bases [0]; in place []; missed [0] %x: read later by neg line 5; 16 bytes\n");
+      "auto_functionalized_v2 inc line 4: bases [0]; in place [0]; saved [0] %x: read later by neg line 5; 16 bytes\n");
   EXPECT_EQ(of_body(R"(  %old = clone %x
   inc %x
   ret %old
 )"),
-            "auto_functionalized_v2 inc line 4: bases [0]; in place []; missed [0] %x: read later: it is a result; 16 "
+            "auto_functionalized_v2 inc line 4: bases [0]; in place [0]; saved [0] %x: read later: it is a result; 16 "
             "bytes\n");
   EXPECT_EQ(of_body(R"(  %old = clone %x
   inc %old

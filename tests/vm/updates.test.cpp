@@ -142,6 +142,11 @@ func @old(%x: f32[8], %i: i64[3], %u: f32[1]) {
   %e = neg %y
   ret %d, %e
 }
+func @kept(%x: f32[8], %u: f32[1]) {
+  %y = mul %x, 2.0
+  %d = dynamic_update_slice %y, %u, 1 {inplace=true}
+  ret %d, %y
+}
 func @input(%x: f32[8], %i: i64, %u: f32[1]) {
   %d = dynamic_update_slice %x, %u, %i {inplace=true}
   ret %d
@@ -153,8 +158,11 @@ TEST(Updates, WhatIsInPlaceAndWhyNot) {
             (Texts{"scan line 2: missed: the first value of its carry is an input; 32 bytes",
                    "dynamic_update_slice line 3: in place; 0 bytes"}));
   EXPECT_EQ(said_of(kLoop, "input", "f32[8], i64, f32[1]"),
-            (Texts{"17: [dynamic_update_slice] {inplace=true}: its operand is an input, so 32 bytes would be copied"}));
-  EXPECT_EQ(said_of(kLoop, "old", "f32[8], i64[3], f32[1]"), (Texts{}));
+            (Texts{"22: [dynamic_update_slice] {inplace=true}: its operand is an input, so 32 bytes would be copied"}));
+  EXPECT_EQ(said_of(kLoop, "old", "f32[8], i64[3], f32[1]"), (Texts{"scatter_along line 12: in place; 0 bytes"}));
+  EXPECT_EQ(
+      said_of(kLoop, "kept", "f32[8], f32[1]"),
+      (Texts{"18: [dynamic_update_slice] {inplace=true}: its operand is a result, too, so 32 bytes would be copied"}));
 }
 
 }  // namespace
