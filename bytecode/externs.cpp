@@ -8,6 +8,8 @@ namespace tfvm {
 
 bool ExternInfo::has_mut() const { return std::ranges::any_of(params, &ExternParam::mut); }
 
+bool is_custom(Op op) { return op == Op::extern_ || op == Op::auto_functionalized || op == Op::auto_functionalized_v2; }
+
 const ExternInfo* find_extern(const Tables& t, AttrId attrs) {
   const Attr& op = t.attrs[t.attrs.get(attrs, Key::op)];
   const auto it = op.kind == AttrKind::Str ? t.externs.find(op.str) : t.externs.end();

@@ -9,7 +9,7 @@ namespace tfvm::functional {
 bool is_functional_custom(Op op) { return op == Op::auto_functionalized || op == Op::auto_functionalized_v2; }
 
 Result<CustomCall> read_custom(Tables& t, const Instr& in) {
-  const bool v2 = in.op == Op::auto_functionalized_v2;
+  const bool v1 = in.op == Op::auto_functionalized, v2 = in.op == Op::auto_functionalized_v2;
   const Attr numbers = t.attrs[t.attrs.get(in.attrs, Key::arg_base)],
              views = t.attrs[t.attrs.get(in.attrs, Key::views)];
   const std::size_t count = v2 ? std::max(numbers.items.size(), numbers.ints.size()) : in.operands.size();
@@ -26,7 +26,7 @@ Result<CustomCall> read_custom(Tables& t, const Instr& in) {
     CustomArgument a;
     a.mut = args->mut[k];
     if (v2) a.base = number(k);
-    if (!v2 && a.mut) a.base = c.bases.size(), c.bases.push_back(in.operands[k]);
+    if (v1 && a.mut) a.base = c.bases.size(), c.bases.push_back(in.operands[k]);
     if (!a.base) a.value = in.operands[v2 ? other++ : k];
     if (v2 && a.base) a.view = views.items[view++];
     if (!v2) a.view = t.attrs.call(t.strings.intern("alias"), {});

@@ -18,6 +18,7 @@ struct CustomCall {
   std::vector<ValueId> bases;  // operands; in v1 the arguments that are written
   std::size_t results = 0;     // of the op: new values of the bases stand behind them
 };
+// Of `extern` too, whose arguments lie in no base. Fails where the attributes don't fit the declaration.
 Result<CustomCall> read_custom(Tables& t, const Instr& in);
 
 // The ops that an entry of `views` stands for, as links on the base.

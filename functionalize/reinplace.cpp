@@ -94,7 +94,7 @@ class Reinplace {
       const bool param = def == kNone<InstrId> && !own_.has(root) && !copies_.is_moved(v);
       const bool shared = param || (def != kNone<InstrId> && body_.ops[index(def)] == Op::global) ||
                           std::ranges::find(roots, root) != roots.end();
-      const bool tensor = t_.types[body_.type(v)].is_tensor();
+      const bool tensor = t_.types[body_.type(v)].is_tensor() && !body_.full;
       results.push_back(shared && tensor ? b_.emit(Op::clone, {rw_(v)}) : rw_(v));
       roots.push_back(root);
     }
@@ -256,6 +256,7 @@ class Reinplace {
                   ValueId result) {
     const ValueId root = regions_.root(c.bases[k]);
     const TypeId type = body_.type(c.bases[k]);
+    if (body_.full) return {Missed::How::Base, "is of a function that writes itself", t_.types.bytes(type)};
     Decision d{Missed::How::Base, foreign(c, k), t_.types.bytes(type)};
     std::int64_t part = 0;
     for (const Strided& w : written) part += functional::elements(w) * size_of(t_.types.dtype(type));

@@ -40,6 +40,7 @@ struct ReinplaceEntry {
 };
 using ReinplaceLog = std::vector<ReinplaceEntry>;
 
+// A function that is full before keeps what it does; there every base is cloned.
 // `into`: parameters that the last results are written back to, in order; they are mut, and may be written before. The
 // result is a full function without these results. Fails where an instruction with {inplace=true} must copy: the error
 // names the op, the value, the read and the bytes. Callees with custom ops are made so too: bodies of loops write into

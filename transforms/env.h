@@ -47,6 +47,7 @@ struct TransformEnv {
   PassMemo memo;
   std::unordered_map<BodyId, std::uint8_t> lane_uses;  // of functions asked about so far (vmap/axis.h)
   std::map<std::pair<const CalleeRef*, bool>, std::shared_ptr<CalleeRef>> functional;  // of full callees (full.h)
+  std::vector<AttrId> batching;  // names of the custom ops whose rules are being batched (vmap/custom.cpp)
   // Warnings by category ("batch-rule"), for whoever listens.
   std::function<void(std::string_view category, const std::string& message)> log;
 

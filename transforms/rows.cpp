@@ -192,7 +192,8 @@ TransformRow same_row(std::string_view name, std::string_view attrs) {
 Result<PackOrigin> origin_of(TransformEnv& env, CalleeRef& callee, std::string_view what, Types args) {
   Result<PackOrigin> origin = pack_origin(env, args.empty() ? kNone<TypeId> : args[0]);
   if (!origin) return Error{Code::Type, "[" + std::string(what) + "] " + origin.error().message};
-  if (!callee.has_made(origin->f))
+  const auto functional = env.functional.find({&callee, false});  // of a function that writes
+  if (!callee.has_made(origin->f) && (functional == env.functional.end() || !functional->second->has_made(origin->f)))
     return Error{Code::Type, "[" + std::string(what) + "] the pack comes from another function than " + callee.text()};
   return origin;
 }

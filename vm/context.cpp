@@ -51,6 +51,13 @@ Tensor with_tapes(const Tensor& t, const std::shared_ptr<Tapes>& tapes) {
 
 bool is_plain(const Tensor& t) { return t.is_row_major() && is_aligned(t); }
 
+// Is result k a whole parameter, and `t` the memory of that input? Then nothing is written.
+bool is_input(const Plan& plan, std::size_t k, const Tensor& t, std::span<const Tensor> inputs) {
+  return std::ranges::any_of(plan.result_copies, [&](const ResultCopy& c) {
+    return c.result == k && is_plain(inputs[c.param]) && inputs[c.param].data() == t.data();
+  });
+}
+
 }  // namespace
 
 bool Context::use_arena(void* memory, std::int64_t bytes) {
@@ -64,6 +71,7 @@ bool Context::use_arena(void* memory, std::int64_t bytes) {
 
 std::byte** Context::open(const Plan& plan) {
   failed_at_ = {};
+  early_.reset();
   if (!slab_ || slab_->bytes() < plan.frame_bytes) [[unlikely]] {
     refused_ = plan.frame_bytes;
     if (is_arena_) return nullptr;
@@ -77,7 +85,12 @@ std::byte** Context::open(const Plan& plan) {
 
 RunEnd Context::run_open(const Plan& plan) {
   const FloatMode mode;
-  return ended(plan, executor_.start(plan, slab_->data()));
+  const RunEnd end = executor_.start(plan, slab_->data());
+  if (end == RunEnd::Done && !plan.gives_tapes) [[likely]] {
+    paused_ = false;
+    return end;
+  }
+  return ended(plan, end);
 }
 
 RunEnd Context::resume(const Plan& plan) {
@@ -94,10 +107,12 @@ RunEnd Context::ended(const Plan& plan, RunEnd end) {
 
 void Context::abandon() {
   executor_.abandon();
+  copies_.clear(), delayed_.clear();
   paused_ = false;
 }
 
 Error Context::error() const {
+  if (early_) return *early_;
   if (refused_ == 0) return executor_.error();
   if (is_arena_)
     return Error(Code::Memory,
@@ -114,53 +129,93 @@ Status Context::run(const Plan& plan, std::span<std::byte* const> inputs, std::s
   return error();
 }
 
-Status Context::call(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
-  if (Status s = check(inputs, plan.params, "input"); !s) return s;
-  if (Status s = check(outputs, plan.results, "output"); !s) return s;
-  in_.clear();
-  out_.clear();
-  std::vector<Tensor> copies;  // keeps them alive; empty in the common case
+RunEnd Context::refuse(Error e) {
+  early_ = std::move(e);
+  failed_at_ = {};
+  return RunEnd::Failed;
+}
+
+RunEnd Context::begin(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  early_.reset();
+  if (Status s = check(inputs, plan.params, "input"); !s) return refuse(std::move(s).error());
+  if (Status s = check(outputs, plan.results, "output"); !s) return refuse(std::move(s).error());
+  in_.clear(), out_.clear(), copies_.clear(), delayed_.clear();
   for (const Tensor& t : inputs) {
     if (is_plain(t)) {
       in_.push_back(t.data());
       continue;
     }
     Result<Tensor> copy = t.clone(budget_);
-    if (!copy) return std::move(copy).error();
+    if (!copy) return refuse(std::move(copy).error());
     in_.push_back(copy->data());
-    copies.push_back(*std::move(copy));
+    copies_.push_back(*std::move(copy));
   }
-  std::vector<std::pair<std::size_t, Tensor>> delayed;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& t = outputs[k];
     const Range own = memory(t);
-    const bool shared = std::ranges::any_of(inputs, [&](const Tensor& i) { return overlap(own, memory(i)); });
+    const bool shared = !is_input(plan, k, t, inputs) &&
+                        std::ranges::any_of(inputs, [&](const Tensor& i) { return overlap(own, memory(i)); });
     if (is_plain(t) && !shared) {
       out_.push_back(t.data());
       continue;
     }
     Result<Tensor> fresh = Tensor::make(budget_, t.dtype(), t.dims());
-    if (!fresh) return std::move(fresh).error();
+    if (!fresh) return refuse(std::move(fresh).error());
     out_.push_back(fresh->data());
-    delayed.emplace_back(k, *std::move(fresh));
+    delayed_.push_back({t, *std::move(fresh)});
   }
-  if (Status s = run(plan, in_, out_); !s) return s;
-  for (const auto& [k, t] : delayed)
-    copy_elements(outputs[k].layout(), outputs[k].base(), t.layout(), t.base(), size_of(t.dtype()));
-  return ok();
+  std::byte** roots = open(plan);
+  if (!roots) return RunEnd::Failed;
+  std::copy(out_.begin(), out_.end(), std::copy(in_.begin(), in_.end(), roots));
+  return copied(run_open(plan));
 }
 
-Result<std::vector<Tensor>> Context::call(const Plan& plan, std::span<const Tensor> inputs) {
-  std::vector<Tensor> outputs;
-  for (const ValueType& type : plan.results) {
-    Result<Tensor> t = Tensor::make(budget_, type.dtype, type.dims);
-    if (!t) return std::move(t).error();
-    outputs.push_back(*std::move(t));
-  }
-  if (Status s = call(plan, inputs, outputs); !s) return std::move(s).error();
+RunEnd Context::go_on(const Plan& plan) { return copied(resume(plan)); }
+
+RunEnd Context::copied(RunEnd end) {
+  if (end == RunEnd::Paused) return end;
+  for (const auto& [to, from] : delayed_)
+    if (end == RunEnd::Done) copy_elements(to.layout(), to.base(), from.layout(), from.base(), size_of(to.dtype()));
+  copies_.clear(), delayed_.clear();
+  return end;
+}
+
+void Context::own_tapes(const Plan& plan, std::vector<Tensor>& outputs) {
   for (std::size_t k = 0; k < outputs.size() && plan.gives_tapes; ++k)
     if (plan.results[k].is_tape) outputs[k] = with_tapes(outputs[k], escaped_);
   escaped_.reset();
+}
+
+Status Context::call(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (begin(plan, inputs, outputs) == RunEnd::Done) return ok();
+  return error();
+}
+
+Result<std::vector<Tensor>> Context::make_outputs(const Plan& plan, std::span<const Tensor> inputs,
+                                                  std::span<const std::uint8_t> kept) const {
+  std::vector<Tensor> outputs(plan.results.size());
+  for (const ResultCopy& c : plan.result_copies) {
+    if (kept.empty() || !kept[c.result] || c.param >= inputs.size()) continue;
+    const Tensor& t = inputs[c.param];
+    const ValueType& type = plan.results[c.result];
+    if (t && is_plain(t) && t.storage() && t.storage()->is_own() && t.dtype() == type.dtype)
+      outputs[c.result] = t.saved().with_layout(Layout{type.dims, row_major(type.dims).strides, t.layout().offset});
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (outputs[k]) continue;
+    Result<Tensor> t = Tensor::make(budget_, plan.results[k].dtype, plan.results[k].dims);
+    if (!t) return std::move(t).error();
+    outputs[k] = *std::move(t);
+  }
+  return outputs;
+}
+
+Result<std::vector<Tensor>> Context::call(const Plan& plan, std::span<const Tensor> inputs,
+                                          std::span<const std::uint8_t> kept) {
+  Result<std::vector<Tensor>> outputs = make_outputs(plan, inputs, kept);
+  if (!outputs) return outputs;
+  if (Status s = call(plan, inputs, *outputs); !s) return std::move(s).error();
+  own_tapes(plan, *outputs);
   return outputs;
 }
 

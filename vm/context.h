@@ -1,6 +1,7 @@
 #pragma once
 // One thread's state: the memory that calls of plans work in, their limits, and where they print.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,11 +24,24 @@ class Context {
   // Runs a plan on inputs of its parameters' dtypes and dims (Code::Type else), with any strides; results are fresh.
   // Index, Assert, Limit, Cancelled from the program, Memory where a result or the frame can't be allocated. An error
   // has no line; failed_at() says where it came from.
-  Result<std::vector<Tensor>> call(const Plan& plan, std::span<const Tensor> inputs);
+  // `kept`, where not empty: 1 for results that need not be fresh. Where such a one is an input that stands in a VM's
+  // memory, it is that tensor, saved.
+  Result<std::vector<Tensor>> call(const Plan& plan, std::span<const Tensor> inputs,
+                                   std::span<const std::uint8_t> kept = {});
   // Into the caller's tensors, which have the results' dtypes and dims, any strides that don't overlap, and may overlap
   // inputs (results are then written when the call has succeeded). Nothing is allocated but for such results and for
   // inputs that are not row-major.
   Status call(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+
+  // The same for who can wait: Paused as `run_open`, then `go_on`; Failed: error(). What is given stays where it is
+  // until the call has ended.
+  RunEnd begin(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
+  RunEnd go_on(const Plan& plan);
+  // What a call with fresh results is given: tensors of its own, but for `kept` ones as above.
+  Result<std::vector<Tensor>> make_outputs(const Plan& plan, std::span<const Tensor> inputs,
+                                           std::span<const std::uint8_t> kept = {}) const;
+  // Behind a call into fresh tensors: those that are tapes become their owners.
+  void own_tapes(const Plan& plan, std::vector<Tensor>& outputs);
 
   // The bare call: one pointer per parameter and result, row-major, aligned for the dtype, results apart from all else.
   Status run(const Plan& plan, std::span<std::byte* const> inputs, std::span<std::byte* const> outputs);
@@ -49,6 +63,8 @@ class Context {
 
  private:
   RunEnd ended(const Plan& plan, RunEnd end);
+  RunEnd copied(RunEnd end);
+  RunEnd refuse(Error e);
   BudgetRef budget_;
   Executor executor_{limits, sink, jobs, budget_};
   StorageRef slab_;
@@ -57,6 +73,12 @@ class Context {
   StepOrigin failed_at_;
   std::shared_ptr<Tapes> escaped_;  // that results of the last call point to, until they have an owner
   std::vector<std::byte*> in_, out_;
+  struct Delayed {
+    Tensor to, from;
+  };
+  std::vector<Tensor> copies_;  // of inputs; empty in the common case, as what is copied behind the call
+  std::vector<Delayed> delayed_;
+  std::optional<Error> early_;  // why the call did not begin
 };
 
 }  // namespace tfvm

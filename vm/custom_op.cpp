@@ -7,8 +7,7 @@
 
 namespace tfvm {
 
-std::function<Status(Tables&, AttrId, std::span<const TypeId>, std::vector<TypeId>&)> by_shape_function(
-    CustomOpRef op) {
+ExternInfer by_shape_function(CustomOpRef op) {
   return [op](Tables& t, AttrId attrs, std::span<const TypeId> operands, std::vector<TypeId>& results) -> Status {
     const Result<ExternArgs> counts = extern_args(t, attrs, operands.size());
     if (!counts) return counts.error();

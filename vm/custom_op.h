@@ -36,12 +36,14 @@ struct CustomOp {
   // The kernel takes any strides. Else it is given row-major arguments: what isn't goes through a temporary, and those
   // of `mut` parameters are copied back in the order of the parameters.
   bool strided = false;
+  ExternRules rules;  // that the declaration doesn't tell
 };
 using CustomOpRef = std::shared_ptr<const CustomOp>;
 using CustomOps = std::unordered_map<std::string, CustomOpRef>;  // by name
 
 // ExternInfo::infer by the op's shape function.
-std::function<Status(Tables&, AttrId, std::span<const TypeId>, std::vector<TypeId>&)> by_shape_function(CustomOpRef op);
+using ExternInfer = decltype(ExternInfo::infer);
+ExternInfer by_shape_function(CustomOpRef op);
 
 // Runs the kernel on `args`; `mut` says per parameter whether it is written. Code::Type where such an argument has
 // elements that share a place.

@@ -4,6 +4,7 @@
 #include "bytecode/consts.h"
 #include "vm/executor.h"
 #include "vm/run_steps.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -21,6 +22,10 @@ std::size_t target_of(const CallStep& s, std::byte* const* roots) {
 // Whether a level that is taken up again stood within what it calls, not before it.
 enum Inside : std::int64_t { kBefore, kWithin, kWithinBody };
 
+// Evaluations of nodes by machine code between two looks at the clock and the flag: some 20 us.
+constexpr std::int64_t kWorkOfLook = 1 << 17;
+constexpr std::int64_t kManyTrips = 1 << 20;  // enough for any loop to be worth machine code
+
 }  // namespace
 
 bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
@@ -33,15 +38,49 @@ bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
   return run(target, frame) || leave({kWithin});
 }
 
+// The loop as machine code from a trip on: all at once, or, where somebody watches, a few trips at a time; its carries
+// are then where it ends meanwhile.
+bool Executor::native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots,
+                           std::int64_t trip) {
+  const std::size_t consts = s.consts.count, carries = s.carries.size(), inputs = s.inputs.size();
+  const std::int64_t step = watched_ ? std::max<std::int64_t>(1, kWorkOfLook / (s.work + 1)) : s.length;
+  std::byte* bases[ScanStep::kMaxBases];
+  for (bool first = true; trip < s.length; trip += step, first = false) {
+    if (!first) {
+      watch_.credit = 0;
+      if (!poll()) return leave({-1 - trip});
+    }
+    const std::int64_t count = std::min(step, s.length - trip);
+    steps_left_ -= first ? count : count - 1;
+    set_roots(bases, roots, plan, s.bases);
+    const std::int64_t rows = s.reverse ? -trip : trip;
+    for (std::size_t k = 0; k < carries && trip > 0; ++k) bases[consts + k] = at(roots, s.carries[k].result);
+    for (std::size_t k = 0; k < inputs; ++k) bases[consts + carries + k] += rows * s.inputs[k].stride;
+    for (std::size_t k = 0; k < s.outputs.size(); ++k)
+      bases[consts + 2 * carries + inputs + k] += rows * s.outputs[k].stride;
+    step < s.length ? code.run_trips(bases, count) : code.run(bases);
+  }
+  return true;
+}
+
 bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
+  std::int64_t trip = 0, stood = kBefore;
+  const bool again = rewinding();
+  if (again) [[unlikely]]
+    stood = restore();
+  if (s.native) {
+    const NativeNest* code = s.native->ready();
+    if (stood < 0) return native_loop(*code, s, plan, roots, -1 - stood);
+    if (code && !again && steps_left_ >= s.length && (!watched_ || code->can_run_trips()))
+      return native_loop(*code, s, plan, roots, 0);
+    s.native->ran(s.work * std::min(s.length, kManyTrips));
+  }
   const Plan& body = *s.body;
   std::byte* frame = at(roots, s.frame);
   std::byte** params = roots_of(frame) + kFirstParam;
   std::byte** results = roots_of(frame) + body.first_result();
   const std::size_t carries = s.carries.size();
-  std::int64_t trip = 0, stood = kBefore;
-  if (rewinding()) [[unlikely]] {
-    stood = restore();
+  if (again) [[unlikely]] {
     trip = restore();
     params += s.consts.count;
   } else {

@@ -46,7 +46,10 @@ Status set_state(VM& vm, const NamedTensors& tensors) {
   for (const auto& [name, t] : tensors)
     if (std::ranges::none_of(own, [&](const auto& o) { return o.first == name; }))
       return Error(Code::Name, fmt::format("the program has no param or buffer @{}", name));
-  for (const auto& [name, t] : own) given[name]->copy_to({t.data(), static_cast<std::size_t>(t.bytes())});
+  for (const auto& [name, t] : own) {
+    given[name]->copy_to({t.data(), static_cast<std::size_t>(t.bytes())});
+    t.storage()->written(0);
+  }
   return ok();
 }
 

@@ -71,10 +71,14 @@ StorageRef StorageRef::borrow(void* data, std::int64_t bytes, void (*release)(vo
   return ref;
 }
 
+static_assert(kHeader == kAlignment, "a storage costs one line beyond its data");
+
+bool Storage::is_own() const noexcept { return data_ == reinterpret_cast<const std::byte*>(this) + kHeader; }
+
 void Storage::unref() noexcept {
   if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (release_) release_(user_);
-  const bool own = data_ == reinterpret_cast<std::byte*>(this) + kHeader;
+  const bool own = is_own();
   const BudgetRef budget = own ? std::move(budget_) : nullptr;
   const std::int64_t size = kHeader + align_up(std::max<std::int64_t>(bytes_, 1));
   this->~Storage();

@@ -49,12 +49,23 @@ class Storage {
  public:
   std::byte* data() const noexcept { return data_; }
   std::int64_t bytes() const noexcept { return bytes_; }
+  // Memory of a VM, not borrowed.
+  bool is_own() const noexcept;
+  // Changes with each write that a program does as written; `by` is the place of the last (WriteSites). Writes from
+  // several threads at a time count as at least one.
+  std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+  std::uint32_t written_by() const noexcept { return written_by_.load(std::memory_order_relaxed); }
+  void written(std::uint32_t by) const noexcept {
+    version_.store(version() + 1, std::memory_order_relaxed);
+    written_by_.store(by, std::memory_order_relaxed);
+  }
 
  private:
   friend class StorageRef;
   Storage() = default;
   void unref() noexcept;
   std::atomic<std::int32_t> refs_{1};
+  mutable std::atomic<std::uint32_t> version_{0}, written_by_{0};
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
   BudgetRef budget_;                  // of own memory

@@ -38,6 +38,18 @@ Tensor Tensor::over(void* data, DType dtype, Layout layout, StorageRef storage) 
   return t;
 }
 
+Tensor Tensor::with_layout(Layout layout) const {
+  Tensor t = over(data_, dtype_, std::move(layout), storage_);
+  t.saved_ = saved_;
+  return t;
+}
+
+Tensor Tensor::saved() const {
+  Tensor t = *this;
+  if (t.saved_ == 0) t.saved_ = mark();
+  return t;
+}
+
 Result<Tensor> Tensor::contiguous(const BudgetRef& budget) const {
   if (is_row_major()) return *this;
   return clone(budget);

@@ -40,9 +40,12 @@ class Tensor {
     return reinterpret_cast<T*>(data());
   }
   const StorageRef& storage() const { return storage_; }
+  // Itself, with the version that its storage has now (or had when it was saved): what a pack keeps of its inputs.
+  Tensor saved() const;
+  bool is_stale() const { return saved_ != 0 && saved_ != mark(); }  // saved, and written into since
   std::string type_text() const { return tfvm::type_text(dtype_, layout_.dims); }
 
-  Tensor with_layout(Layout layout) const { return over(data_, dtype_, std::move(layout), storage_); }
+  Tensor with_layout(Layout layout) const;
   // Itself where it is row-major, else a copy.
   Result<Tensor> contiguous(const BudgetRef& budget) const;
   Result<Tensor> clone(const BudgetRef& budget) const;
@@ -53,7 +56,10 @@ class Tensor {
   StorageRef storage_;
   std::byte* data_ = nullptr;
   DType dtype_ = DType::F32;
+  std::uint32_t saved_ = 0;  // mark() when it was saved
   Layout layout_;
+  std::uint32_t mark() const { return storage_ ? storage_->version() | kSaved : kSaved; }
+  static constexpr std::uint32_t kSaved = 1u << 31;
 };
 
 // Equal dtype, dims and bits.

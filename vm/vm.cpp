@@ -7,6 +7,7 @@
 #include "stdlib/embedded.h"
 #include "transforms/rows.h"
 #include "transforms/simplify/licm.h"
+#include "vm/eager/wrapper.h"
 #include "vm/npy/npy.h"
 
 namespace tfvm {
@@ -37,12 +38,14 @@ VM::VM(const VmOptions& options)
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
       tiers_(options.tier),
       plans_(with_tiers(options.plan, tiers_)),
-      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }) {
+      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }),
+      functionalize_(options.functionalize) {
   env_.log = options.log;
 }
 
 PlanOptions VM::with_tiers(PlanOptions options, Tiers& tiers) {
   options.tiers = &tiers;
+  if (tiers.options().tier == Tier::Interp) options.fuse.recompute = false;
   return options;
 }
 
@@ -67,15 +70,14 @@ Status VM::load_library() {
 
 void VM::register_op(const std::string& name, CustomOp op) {
   const std::lock_guard guard(lock_);
-  eager_.ops[name] = std::make_shared<const CustomOp>(std::move(op));
-  use_shapes_of_host();
-}
-
-void VM::use_shapes_of_host() {
-  for (const auto& [name, op] : eager_.ops) {
-    const auto declared = tables_.externs.find(tables_.strings.intern(name));
-    if (declared != tables_.externs.end() && op->shape) declared->second.infer = by_shape_function(op);
-  }
+  const StrId id = tables_.strings.intern(name);
+  const auto made = std::make_shared<const CustomOp>(std::move(op));
+  ExternInfer infer = made->shape ? by_shape_function(made) : ExternInfer();
+  program_.set_host_rules(id, made->rules);
+  eager_.ops.insert_or_assign(name, made);
+  const auto declared = tables_.externs.find(id);
+  if (declared != tables_.externs.end() && infer) declared->second.infer = std::move(infer);
+  program_.forget_failures();
 }
 
 Status VM::load_text(std::string_view source, std::string_view file, const FileLoader& files) {
@@ -107,10 +109,16 @@ Status VM::load_locked(Module module, const FileLoader& files) {
     };
   Result<Module> whole = merge_imports(tables_, std::move(module), imports);
   if (!whole) return std::move(whole).error();
-  if (Status s = program_.load(*std::move(whole)); !s) return s;
-  use_shapes_of_host();
   Context context(budget_);
   const auto first = static_cast<std::uint32_t>(globals_.size());
+  globals_.reserve(first + whole->globals.size());
+  std::vector<std::pair<StrId, ExternInfer>> shapes;  // of the host
+  for (const Extern& e : whole->externs)
+    if (const auto it = eager_.ops.find(std::string(tables_.strings[e.op]));
+        it != eager_.ops.end() && it->second->shape)
+      shapes.emplace_back(e.op, by_shape_function(it->second));
+  if (Status s = program_.load(*std::move(whole)); !s) return s;
+  for (auto& [op, infer] : shapes) tables_.externs.at(op).infer = std::move(infer);
   globals_.resize(program_.module().globals.size());
   for (std::uint32_t k = first; k < globals_.size(); ++k) {
     Result<Initial> initial = program_.initial(k);
@@ -147,7 +155,7 @@ Result<Tensor> VM::initial_value(const Initial& initial, const FileLoader& files
       in.push_back(globals_[static_cast<std::size_t>(g)]);
     }
     if (f->eager) {
-      EagerRun eager(context, globals_);
+      EagerRun eager(context, globals_, &eager_.sites);
       auto results = eager.call(*f->eager, std::move(in));
       if (!results) return located_locked(std::move(results).error(), eager.failed_at());
       return results->front().clone(budget_);
@@ -211,6 +219,11 @@ Result<Function> VM::prepare_locked(const Step& step) {
     Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
     if (!code) return std::move(code).error();
     f.eager = *std::move(code);
+    if (functionalize_ && tables_.body(step.function).full) {
+      auto wrapper = wrapper_of(step.function, f.eager);
+      if (!wrapper) return std::move(wrapper).error();
+      f.wrapper = *std::move(wrapper);
+    }
     if (f.eager->uses_globals)
       if (Status kept = keep_first_globals(); !kept) return std::move(kept).error();
   } else {
@@ -225,9 +238,19 @@ Result<Function> VM::prepare_locked(const Step& step) {
   const auto params = body.param_types().subspan(step.globals.size());
   f.inputs.assign(params.begin(), params.end());
   f.results = body.result_types();
+  if (f.plan) f.kept = pack_leaves(tables_, f.results);
   for (TypeId type : f.results)
     f.result_leaves.push_back(static_cast<std::ptrdiff_t>(leaf_types(tables_, type).size()));
   return f;
+}
+
+Result<std::shared_ptr<FunctionWrapper>> VM::wrapper_of(FunctionId f, const EagerRef& as_written) {
+  if (const auto it = wrappers_.find(f); it != wrappers_.end()) return it->second;
+  FunctionWrapper::Env env{tables_, eager_, lock_, env_.options, budget_, {}};
+  if (env_.log) env.log = [this](const std::string& line) { env_.log("input_output", line); };
+  auto made = FunctionWrapper::make(std::move(env), f, as_written);
+  if (made) wrappers_.emplace(f, *made);
+  return made;
 }
 
 Error VM::located(Error e, StepOrigin at) {
@@ -259,17 +282,23 @@ Error VM::located_locked(Error e, StepOrigin at) {
   return std::move(e).note("in " + tables_.debugs.function_name(at.debug, tables_.strings));
 }
 
-Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::span<const Tensor> leaves) {
+std::vector<Tensor> VM::arguments(const Function& f, std::span<const Tensor> inputs) const {
   std::vector<Tensor> in;
   for (std::int64_t g : f.globals) in.push_back(globals_[static_cast<std::size_t>(g)]);
-  in.insert(in.end(), leaves.begin(), leaves.end());
+  in.insert(in.end(), inputs.begin(), inputs.end());
+  return in;
+}
+
+Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::span<const Tensor> leaves) {
+  std::vector<Tensor> in = arguments(f, leaves);
   if (f.eager) {
-    EagerRun eager(context, globals_);
-    auto results = eager.call(*f.eager, std::move(in));
+    EagerRun eager(context, globals_, &eager_.sites);
+    auto results = f.wrapper ? f.wrapper->call(eager, globals_, std::move(in)) : eager.call(*f.eager, std::move(in));
     if (results) return results;
     return located(std::move(results).error(), eager.failed_at());
   }
-  auto out = context.call(*f.plan, in);
+  if (Status fresh = check_saved(leaves, &eager_.sites); !fresh) return std::move(fresh).error();
+  auto out = context.call(*f.plan, in, f.kept);
   if (out || out.error().code == Code::Type) return out;
   return located(std::move(out).error(), context.failed_at());
 }
@@ -286,8 +315,10 @@ Status VM::keep_first_globals() {
 
 void VM::reset_globals() {
   const std::lock_guard guard(lock_);
-  for (std::size_t k = 0; k < first_globals_.size(); ++k)
+  for (std::size_t k = 0; k < first_globals_.size(); ++k) {
     std::copy_n(first_globals_[k].data(), first_globals_[k].bytes(), globals_[k].data());
+    globals_[k].storage()->written(0);
+  }
 }
 
 Result<std::vector<Value>> VM::call(Context& context, const Function& f, std::span<const Value> inputs) {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/elaborate/program.h"
@@ -25,11 +26,15 @@
 
 namespace tfvm {
 
+class FunctionWrapper;
+
 struct VmOptions {
   std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
   Allocator allocator;                                                   // of those; default: malloc's
   PlanOptions plan = plan_options_of_environment();
   TierOptions tier = tier_options_of_environment();
+  // Full functions run by their functional forms, behind a runtime wrapper (vm/eager/wrapper.h), not as written.
+  bool functionalize = false;
   // What passes report, by category; called under the lock of the VM.
   std::function<void(std::string_view category, const std::string& message)> log;
 };
@@ -46,9 +51,11 @@ struct Value {
 struct Function {
   PlanRef plan;
   EagerRef eager;
+  std::shared_ptr<FunctionWrapper> wrapper;  // with VmOptions::functionalize
   std::vector<std::int64_t> globals;
   std::vector<TypeId> inputs, results;
   std::vector<std::ptrdiff_t> result_leaves;  // tensors of each result
+  std::vector<std::uint8_t> kept;             // of tensors of results: those that packs are made of, as Context::call
 };
 
 // The bytes of a file that a program names; Code::Io where the host has none or allows none.
@@ -59,7 +66,7 @@ class VM {
   // Loads the stdlib; fails only where memory does, or the stdlib is broken.
   static Result<std::unique_ptr<VM>> create(const VmOptions& options = {});
 
-  // The kernel of an `extern op` of that name, for functions made from then on.
+  // The kernel and rules of an `extern op` of that name, for functions made from then on.
   void register_op(const std::string& name, CustomOp op);
 
   // Adds a text to the user's program: parses, reads imports, resolves names, gives params and buffers their first
@@ -81,6 +88,9 @@ class VM {
   // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
   Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
+
+  // What the code of `f` is called with: the params and buffers that it takes, then the inputs.
+  std::vector<Tensor> arguments(const Function& f, std::span<const Tensor> inputs) const;
 
   TypeId type_of(const Tensor& t);
   Value value(Tensor t) { return {type_of(t), {t}}; }
@@ -113,8 +123,8 @@ class VM {
   Result<Function> prepare_locked(const Step& step);
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
   Status keep_first_globals();
+  Result<std::shared_ptr<FunctionWrapper>> wrapper_of(FunctionId f, const EagerRef& as_written);
   Error no_value(StrId global) const;
-  void use_shapes_of_host();
   Error located_locked(Error e, StepOrigin at);
 
   std::mutex lock_;
@@ -127,6 +137,8 @@ class VM {
   Tiers tiers_;
   PlanCache plans_;
   EagerCache eager_;
+  const bool functionalize_;
+  std::unordered_map<FunctionId, std::shared_ptr<FunctionWrapper>> wrappers_;
   std::vector<Tensor> globals_, first_globals_;  // the second are copies, from when the first may be written
 };
 

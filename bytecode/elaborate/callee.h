@@ -39,6 +39,7 @@ class Callee : public CalleeRef {
   virtual bool writes_back() = 0;
   // What has been made of it so far, in order of their bodies.
   std::vector<FunctionId> instances() const;
+  void forget_failures() { failed_.clear(); }
   // Written by name, with the names of its parameters and attributes; null for a transform.
   virtual const class TemplateCallee* as_template() const { return nullptr; }
 

@@ -54,22 +54,44 @@ static Result<ExternInfo> info_of(const Tables& t, const Module& m, const Extern
   return info;
 }
 
-Status check_externs(const Tables& t, const Module& m) {
-  for (const Extern& e : m.externs)
-    if (const Result<ExternInfo> info = info_of(t, m, e); !info) return info.error();
+// Rules are functions of the program, or other custom ops by their names.
+static Status check_rules(const Tables& t, const Module& m, const Extern& e) {
+  constexpr Key kRules[] = {Key::derivative, Key::custom_jvp, Key::custom_vmap, Key::custom_vjp};
+  const auto is_rule = [](const Node& n) { return n.kind == NodeKind::Func || n.kind == NodeKind::Str; };
+  for (const Entry& entry : Module::at(m.entries, e.attrs)) {
+    const Node& node = m.nodes[entry.node];
+    if (t.strings[entry.key] == "lists") continue;
+    if (std::ranges::find(kRules, entry.key) == std::end(kRules))
+      return Error(Code::Name, quoted(t, e.op) + "has no use for '" + std::string(t.strings[entry.key]) + "'", e.loc);
+    const auto pair = Module::at(m.nodes, node.items);
+    const bool good = entry.key == Key::custom_vjp
+                          ? node.kind == NodeKind::List && pair.size() == 2 && is_rule(pair[0]) && is_rule(pair[1])
+                          : is_rule(node);
+    if (!good)
+      return Error(Code::Type,
+                   quoted(t, e.op) + std::string(t.strings[entry.key]) +
+                       (entry.key == Key::custom_vjp ? " must be [@fwd, @bwd]" : " must be a function") +
+                       ", or the names of other ops in quotes",
+                   e.loc);
+  }
   return ok();
 }
 
-Status declare_externs(Tables& t, const Module& m) {
-  for (std::size_t at = 0; at < m.externs.size(); ++at) {
-    Result<ExternInfo> info = info_of(t, m, m.externs[at]);
-    if (!info) return std::move(info).error();
-    info->infer = [&m, at](Tables& tables, AttrId attrs, std::span<const TypeId> in, std::vector<TypeId>& out) {
-      return types(tables, m, m.externs[at], attrs, in, out);
-    };
-    t.externs[m.externs[at].op] = *std::move(info);
-  }
+Status check_externs(const Tables& t, const Module& m) {
+  for (const Extern& e : m.externs)
+    if (const Result<ExternInfo> info = info_of(t, m, e); !info)
+      return info.error();
+    else if (Status s = check_rules(t, m, e); !s)
+      return s;
   return ok();
+}
+
+ExternInfo declared_extern(const Tables& t, const Module& m, std::size_t at) {
+  ExternInfo info = *info_of(t, m, m.externs[at]);
+  info.infer = [&m, at](Tables& tables, AttrId attrs, std::span<const TypeId> in, std::vector<TypeId>& out) {
+    return types(tables, m, m.externs[at], attrs, in, out);
+  };
+  return info;
 }
 
 // Operands in the order of the parameters; (none) leaves one out. {xs=3} tells the length of a list; of one list alone

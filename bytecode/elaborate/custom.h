@@ -5,9 +5,10 @@
 
 namespace tfvm {
 
-// Enters every `extern op` of `m`, which must outlive the tables' use of it. {lists=["xs"]} names parameters that take
-// a list of operands. The types of the declaration are checked at each instruction and give the result types.
-Status check_externs(const Tables& t, const Module& m);  // fails where declare_externs would
-Status declare_externs(Tables& t, const Module& m);
+Status check_externs(const Tables& t, const Module& m);
+// What an instruction of the op number `at` of `m`, which check_externs has passed and which outlives the result, is to
+// know. {lists=["xs"]} names parameters that take a list of operands. The types of the declaration are checked at each
+// instruction and give the result types.
+ExternInfo declared_extern(const Tables& t, const Module& m, std::size_t at);
 
 }  // namespace tfvm

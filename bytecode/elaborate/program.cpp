@@ -6,6 +6,7 @@
 #include "bytecode/elaborate/custom.h"
 #include "bytecode/elaborate/elaborator.h"
 #include "bytecode/elaborate/visit.h"
+#include "bytecode/module_mark.h"
 
 namespace tfvm {
 
@@ -76,10 +77,9 @@ Status Program::load(Module module, Space space) {
   Source& source = sources_[static_cast<std::size_t>(space)];
   if (space != Space::User) {
     source.module = std::move(module);
-    if (Status s = check_names(source.module, t_.strings); !s) return s;
-    return declare_externs(t_, source.module);
+    return check_names(source.module, t_.strings);
   }
-  std::vector<TypeId> types;
+  std::vector<TypeId> types = global_types_;
   for (const Global& g : module.globals) {
     const auto type = concrete_type(t_, module, g.type);
     if (!type)
@@ -90,14 +90,27 @@ Status Program::load(Module module, Space space) {
     types.push_back(*type);
   }
   if (Status s = check_externs(t_, module); !s) return s;
+  ModuleMark added(source.module);
+  const std::size_t known = source.module.externs.size();
   if (source.module.items.empty()) {
     if (Status s = check_names(module, t_.strings); !s) return s;
     source.module = std::move(module);
   } else if (Status s = extend(source.module, module, t_.strings); !s) {
     return s;
   }
-  global_types_.insert(global_types_.end(), types.begin(), types.end());
-  return declare_externs(t_, source.module);
+  ExternTable externs;
+  for (std::size_t at = known; at < source.module.externs.size(); ++at) {
+    const StrId op = source.module.externs[at].op;
+    ExternInfo info = declared_extern(t_, source.module, at);
+    info.rule = [this, op](Key kind, std::span<const TypeId> args) { return extern_rule(op, kind, args); };
+    info.has_rule = [this, op](Key kind) { return has_extern_rule(op, kind); };
+    externs.emplace(op, std::move(info));
+  }
+  t_.externs.reserve(t_.externs.size() + externs.size());
+  t_.externs.merge(externs);  // from here on nothing fails
+  global_types_ = std::move(types);
+  added.keep();
+  return ok();
 }
 
 GlobalUse Program::global(const Source& source, std::uint32_t at) const {

@@ -11,7 +11,9 @@
 
 #include "bytecode/builder.h"
 #include "bytecode/elaborate/callee.h"
+#include "bytecode/elaborate/step.h"
 #include "bytecode/expand/core.h"
+#include "bytecode/externs.h"
 
 namespace tfvm {
 
@@ -33,31 +35,6 @@ struct ProgramOptions {
   BuilderOptions builder;
   const TransformTable* transforms = nullptr;
   std::uint32_t max_depth = 256;  // of calls and blocks within each other
-};
-
-// One runnable piece of a program. Inputs are params and buffers first (`globals`, none of a full function), then
-// `inputs`.
-struct Step {
-  FunctionId function;
-  std::vector<GlobalUse> globals;
-  std::vector<Local> inputs;
-  std::vector<StrId> input_names;
-  std::vector<Local> rebound;  // by transpose_ …: their new values are the last results
-};
-
-// An expectation of a test: `step` gives its operands, `kind` is "expect_close", …; attributes are complete.
-struct Expectation {
-  StrId kind;
-  AttrId attrs;
-  Step step;
-};
-
-// What gives a global its first value: nothing (zeros), a constant, a path for the host's loader (relative to where the
-// module is named, as those of imports are), or a function to run, whose own globals are earlier ones.
-struct Initial {
-  GlobalUse global;
-  bool is_buffer = false;
-  std::variant<std::monostate, ConstId, std::string, Step> value;
 };
 
 inline constexpr std::string_view kNoAxis = "no vmap around this has axis_name=";
@@ -108,6 +85,12 @@ class Program final : public DerivativeRules {
   Result<TemplateCallee*> instance_of(const Source& source, const Template& f, AttrId given);
   GlobalUse global(const Source& source, std::uint32_t at) const;
   const std::vector<GlobalUse>& globals_of(const Source& source, const Template& f);
+  // Rules of custom ops (extern_rules.cpp): those of the declaration before the host's, of one kind.
+  void set_host_rules(StrId op, ExternRules rules) { host_rules_[op] = std::move(rules); }
+  Result<FunctionId> extern_rule(StrId op, Key kind, std::span<const TypeId> args);  // no function: there is none
+  bool has_extern_rule(StrId op, Key kind) const;
+  // What could not be made is tried again: the host has registered something.
+  void forget_failures();
   bool is_full(const Source& source, const Template& f);
   bool is_full(const Source& source, const Stmt& s);  // one statement: of a test
   bool is_full_block(const Source& source, std::uint32_t block);
@@ -127,6 +110,7 @@ class Program final : public DerivativeRules {
   Result<AttrId> transform_attrs(const Source& source, const Module& pools, const CalleeExpr& e,
                                  std::span<const AttrSpec> specs, AttrScope& scope, Callee& inner,
                                  std::vector<GlobalUse>& bound);
+  Result<FunctionId> op_as_function(StrId op, std::span<const TypeId> args);
   const TransformRow* find_transform(std::string_view name, std::string& message) const;
   std::uint32_t depth_of(FunctionId f);
   Result<bool> check_function(const Template& f);  // false: not all types are concrete
@@ -144,6 +128,7 @@ class Program final : public DerivativeRules {
   std::vector<std::pair<const void*, std::string>> active_;  // what is being made, outermost first
   std::uint32_t depth_ = 0;
   std::vector<NamedAxis> axes_;
+  std::unordered_map<StrId, ExternRules> host_rules_;
   std::unordered_map<BodyId, std::uint32_t> depths_;
 };
 

@@ -36,6 +36,8 @@ class Uses {
       for (const Operand& o : Module::at(m_.operands, s.operands)) operand(o);
       for (const Operand& o : Module::at(m_.operands, s.args)) operand(o);
       entries(s.attrs);
+      if (const auto op = s.kind == StmtKind::Op ? m_.op_names.find(s.op) : m_.op_names.end(); op != m_.op_names.end())
+        if (seen_.insert(&m_.externs[op->second.at]).second) entries(m_.externs[op->second.at].attrs);
       if (s.control == kNoIndex) continue;
       const Control& c = m_.controls[s.control];
       for (Range binds : {c.carries, c.inputs})
@@ -79,12 +81,14 @@ class Uses {
 }  // namespace
 
 const std::vector<GlobalUse>& Program::globals_of(const Source& source, const Template& f) {
-  const auto [it, fresh] = globals_of_.try_emplace(&f);
-  if (!fresh || source.module.globals.empty()) return it->second;
-  Uses uses(source.module);
-  uses.run(f);
-  for (const auto& [at, used] : uses.found) it->second.push_back(global(source, at));
-  return it->second;
+  if (const auto it = globals_of_.find(&f); it != globals_of_.end()) return it->second;
+  std::vector<GlobalUse> found;
+  if (!source.module.globals.empty()) {
+    Uses uses(source.module);
+    uses.run(f);
+    for (const auto& [at, used] : uses.found) found.push_back(global(source, at));
+  }
+  return globals_of_.emplace(&f, std::move(found)).first->second;
 }
 
 }  // namespace tfvm

@@ -12,6 +12,7 @@ namespace tfvm {
 
 struct FuseOptions {
   bool enabled = true;
+  bool recompute = true;         // see recompute.h; pays where nests become machine code
   std::uint32_t max_nodes = 96;  // of one nest
   std::uint32_t max_accesses = 32;
   std::uint32_t max_stores = 96;  // equal nodes are one, but each may be stored in many places

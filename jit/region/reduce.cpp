@@ -185,4 +185,21 @@ ReduceFns find_reduction(Op op, DType d) {
   }
 }
 
+Op combining(Op reduction) {
+  switch (reduction) {
+    case Op::reduce_sum:
+      return Op::add;
+    case Op::reduce_prod:
+      return Op::mul;
+    case Op::reduce_max:
+      return Op::max;
+    case Op::reduce_min:
+      return Op::min;
+    case Op::reduce_and:
+      return Op::and_;
+    default:
+      return Op::or_;
+  }
+}
+
 }  // namespace tfvm

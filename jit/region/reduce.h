@@ -38,4 +38,7 @@ struct ReduceFns {
 // undefined.
 ReduceFns find_reduction(Op op, DType d);
 
+// The op that combines two values: of reduce_sum, add, and so on.
+Op combining(Op reduction);
+
 }  // namespace tfvm

@@ -102,6 +102,8 @@ void Body::inst(LaneId v) {
       return r_.end_sum(code_[v].in[0], e_.sums[code_[v].bits]);
     case LaneOp::Upper:
       return upper(v);
+    case LaneOp::Check:
+      return check(v);
     case LaneOp::Round: {
       const auto x = r_.any(code_[v].in[0]);
       const ax::Reg to = r_.out(v);

@@ -37,6 +37,7 @@ class Body {
   void store_bool(LaneId v);
   void place(LaneId v);
   void upper(LaneId v);
+  void check(LaneId v);
   void call(LaneId v);
   void rare_call(LaneId v);
   void call_part(LaneId v);

@@ -167,10 +167,16 @@ void Body::iota(LaneId v) {
   const LaneInst& i = code_[v];
   const ax::Vec to = r_.out(v).as<ax::Vec>();
   const ax::Xmm x = ax::xmm(to.id());
-  a_.vmovq(x, strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>());
+  const Pointer& p = e_.pointers[i.in[0]];
+  const bool is_same = trip_ == Trip::One || e_.shape.accesses[i.in[0]].inner == Inner::Same;
+  if (is_same && p.gp < 0) {
+    a_.vpbroadcastq(to, e_.at(p.slot));
+    return;
+  }
+  a_.vmovq(x,
+           is_same ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>());
   a_.vpbroadcastq(to, x);
-  if (trip_ != Trip::One && e_.shape.accesses[i.in[0]].inner != Inner::Same)
-    a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
+  if (!is_same) a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
 }
 
 void Body::store(LaneId v) {
@@ -186,6 +192,8 @@ void Body::store(LaneId v) {
   } else if (inner == Inner::Strided) {
     a_.vmovups(e_.at(e_.bytes), sized(value, bytes));
     each_lane({access, i.imm, disp}, width, lanes_of(width), false);
+  } else if (trip_ == Trip::Whole && e_.is_streaming && e_.shape.accesses[access].is_streamed) {
+    a_.vmovntps(address({access, i.imm, disp}, width), value.as<ax::Vec>());
   } else if (trip_ == Trip::Whole) {
     a_.vmovups(address({access, i.imm, disp}, width), sized(value, bytes));
   } else if (e_.is_avx512) {

@@ -22,6 +22,27 @@ void Body::place(LaneId v) {
   }
 }
 
+void Body::check(LaneId v) {
+  const LaneInst& i = code_[v];
+  const ax::Reg mask = r_.reg(i.in[0]);
+  const bool is_rest = trip_ == Trip::Rest && i.imm == 1;  // of the other lanes nothing is asked
+  if (e_.is_avx512) {
+    a_.kmovw(ax::eax, mask.as<ax::KReg>());
+    if (is_rest) a_.and_(ax::eax, rest_mask(i.width, 0));
+  } else {
+    ax::Vec m = mask.as<ax::Vec>();
+    if (is_rest) {
+      const ax::Vec t = r_.temp();
+      a_.vandps(t, m, rest_mask(i.width, 0));
+      m = t;
+    }
+    i.width == 4 ? a_.vmovmskps(ax::eax, m) : a_.vmovmskpd(ax::eax, m);
+  }
+  r_.restore_sums();
+  a_.test(ax::eax, trip_ == Trip::One ? 1 : (1 << lanes_of(i.width)) - 1);
+  a_.jnz(e_.redo);
+}
+
 // Within the half, quarter, … that the lanes fill, one instruction each.
 void Body::upper(LaneId v) {
   const LaneInst& i = code_[v];

@@ -30,6 +30,8 @@ struct Emission {
   std::vector<Carried> carries;            // of a loop
   std::vector<int> sums;                   // the vector register of each LaneOp::Sum
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
+  aj::Label redo;                                                     // where LaneOp::Check leads
+  bool is_streaming = false;                                          // whole trips store past the caches
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
 

@@ -1,5 +1,6 @@
 #include "jit/x86/emit.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "jit/x86/body.h"
@@ -37,6 +38,7 @@ class NestEmitter {
       set_indices(e_);
       loops();
     }
+    if (streams()) a_.sfence();
     leave(e_);
     for (Body& b : bodies_) b.emit_rare_calls();
     finish(e_, holder_);
@@ -48,6 +50,8 @@ class NestEmitter {
   void split();
   void lay_out();
   void loops();
+  void streamed_trips(const aj::Label& rest);
+  bool streams() const { return std::ranges::any_of(shape_.accesses, &ShapeAccess::is_streamed); }
   void add_body(const std::vector<LaneId>& order, Trip trip) {
     bodies_.emplace_back(e_, order, trip);
     bodies_.back().run();
@@ -113,6 +117,28 @@ void NestEmitter::lay_out() {
   take_places(e_);
 }
 
+// Whole trips with stores past the caches, where they are aligned; then on with `rest`.
+void NestEmitter::streamed_trips(const aj::Label& rest) {
+  const aj::Label again = a_.newLabel(), unaligned = a_.newLabel();
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
+    if (!shape_.accesses[k].is_streamed) continue;
+    const Pointer& p = e_.pointers[k];
+    p.gp >= 0 ? a_.mov(ax::eax, ax::gpd(static_cast<std::uint32_t>(p.gp))) : a_.mov(ax::eax, e_.at(p.slot));
+    a_.test(ax::eax, e_.reg_bytes() - 1);
+    a_.jnz(unaligned);
+  }
+  e_.is_streaming = true;
+  a_.align(aj::AlignMode::kCode, 32);
+  a_.bind(again);
+  add_body(loop_, Trip::Whole);
+  a_.add(Emission::kIndex, shape_.lanes);
+  a_.cmp(Emission::kIndex, Emission::kEnd);
+  a_.jl(again);
+  e_.is_streaming = false;
+  a_.jmp(rest);
+  a_.bind(unaligned);
+}
+
 void NestEmitter::loops() {
   std::vector<aj::Label> heads;
   for (int d = 0; d < outer(); ++d) {
@@ -128,6 +154,7 @@ void NestEmitter::loops() {
   a_.mov(Emission::kEnd, e_.arg(kArgWhole));
   a_.test(Emission::kEnd, Emission::kEnd);
   a_.jz(rest);
+  if (streams()) streamed_trips(rest);
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
   add_body(loop_, Trip::Whole);

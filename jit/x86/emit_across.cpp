@@ -7,7 +7,7 @@ namespace tfvm::x86 {
 void ReduceEmitter::across() {
   const int outside = shape_.outside();
   for (int d = 0; d < outside; ++d) begin_loop(d);
-  emit(main_, Trip::Whole, 0);
+  emit_main(Trip::Whole, 0);
   const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
   ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
   whole.setSize(8);
@@ -33,7 +33,7 @@ void ReduceEmitter::across() {
 void ReduceEmitter::across_trip(Trip trip) {
   const int outside = shape_.outside(), last = outside + shape_.within - 1;
   for (int d = outside; d <= last; ++d) heads_[static_cast<std::size_t>(d)] = a_.newLabel();
-  emit(main_, trip, 1);
+  emit_main(trip, 1);
   emit(clear_, Trip::Whole);
   clear(groups_);
   a_.mov(ax::edi, static_cast<int>(kRowGroup));
@@ -42,7 +42,7 @@ void ReduceEmitter::across_trip(Trip trip) {
   const aj::Label again = a_.newLabel(), full = a_.newLabel(), back = a_.newLabel();
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
-  emit(main_, trip, 2);
+  emit_main(trip, 2);
   a_.dec(ax::edi);
   a_.jz(full);
   a_.bind(back);

@@ -34,13 +34,34 @@ void ReduceEmitter::along() {
   for (int d = kept; d-- > 0;) end_loop(d, false);
 }
 
+void ReduceEmitter::pack() {
+  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
+  ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
+  whole.setSize(8);
+  left.setSize(8);
+  a_.xor_(ax::r12d, ax::r12d);
+  a_.cmp(whole, 0);
+  a_.je(rest);
+  a_.bind(again);
+  emit(packing_, Trip::Whole);
+  a_.add(Emission::kIndex, shape_.lanes);
+  a_.cmp(Emission::kIndex, whole);
+  a_.jl(again);
+  a_.bind(rest);
+  a_.cmp(left, 0);
+  a_.je(done);
+  emit(packing_, Trip::Rest);
+  a_.bind(done);
+}
+
 // rdi counts the elements of the block.
 void ReduceEmitter::along_row() {
   const int first = shape_.kept + shape_.rows, last = shape_.outside();
   clear(blocks_);
   a_.xor_(ax::edi, ax::edi);
+  if (!packed_.empty()) pack();
   for (int d = first; d < last; ++d) begin_loop(d);
-  emit(main_, Trip::Whole, 0);
+  emit_main(Trip::Whole, 0);
   if (shape_.is_direct) emit(clear_, Trip::Whole);
   const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
   const auto check_block = [&] {
@@ -60,7 +81,7 @@ void ReduceEmitter::along_row() {
   a_.jz(rest);
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
-  emit(main_, Trip::Whole);
+  emit_main(Trip::Whole, 2);
   a_.add(ax::rdi, shape_.lanes);
   check_block();
   a_.add(Emission::kIndex, shape_.lanes);
@@ -71,7 +92,7 @@ void ReduceEmitter::along_row() {
   left.setSize(8);
   a_.cmp(left, 0);
   a_.je(done);
-  emit(main_, Trip::Rest);
+  emit_main(Trip::Rest, 2);
   if (!shape_.is_direct) {
     a_.add(ax::rdi, left);
     check_block();

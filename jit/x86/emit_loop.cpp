@@ -1,6 +1,7 @@
 // The function of a loop. For each group of lanes: what is the same in all trips, then the trips, then what the carries
 // are at the end.
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 #include "jit/x86/body.h"
@@ -41,6 +42,7 @@ class LoopEmitter {
       set_rest_masks(e_);
       set_indices(e_);
       loops();
+      add_body(shared_last_, Trip::Whole);
     }
     leave(e_);
     for (Body& b : bodies_) b.emit_rare_calls();
@@ -59,6 +61,7 @@ class LoopEmitter {
   void loops();
   void group(Trip trip);
   void step(bool is_back);
+  void prefetch(Trip trip);
   void add(std::size_t pointer, const ax::Mem& arg);
   void add_body(const std::vector<LaneId>& order, Trip trip) {
     if (order.empty()) return;
@@ -74,7 +77,9 @@ class LoopEmitter {
   LaneCode code_;
   Emission e_;
   std::vector<LaneId> reads_;                 // of carries, per register's worth
+  LaneId next_ = 0;                           // the end of a trip
   std::vector<LaneId> before_, trip_, last_;  // code that runs once before the trips, in each, and once behind them
+  std::vector<LaneId> shared_last_;           // and behind all
   std::vector<std::uint8_t> same_;            // per value: the same in all trips
   std::vector<std::int32_t> counters_;
   std::int32_t lane_ = 0;  // where the index of the group's first lane is kept
@@ -94,17 +99,20 @@ void LoopEmitter::lower() {
       code_.next.push_back(next[k]);
     }
   }
-  code_.add({LaneOp::Next, 4, 0, {}, 0});
+  next_ = code_.add({LaneOp::Next, 4, 0, {}, 0});
   std::size_t at = 0;
   for (const LoopShape::Carry& c : loop_.carries) {
     const bool is_bool = low.dtype(c.read) == DType::Bool;
     const int width = is_bool ? 4 : static_cast<int>(size_of(low.dtype(c.read)));
+    // What is the same for all lanes is stored when the last of them has read what was there.
+    const bool is_shared = !shape_.one && shape_.accesses[c.last].inner == Inner::Same;
     for (int k = 0; k < code_.parts(width); ++k)
-      last_.push_back(code_.add({is_bool ? LaneOp::StoreBool : LaneOp::Store,
-                                 static_cast<std::uint8_t>(width),
-                                 static_cast<std::uint8_t>(k),
-                                 {reads_[at++], c.last, kNoLane},
-                                 0}));
+      (is_shared ? shared_last_ : last_)
+          .push_back(code_.add({is_bool ? LaneOp::StoreBool : LaneOp::Store,
+                                static_cast<std::uint8_t>(width),
+                                static_cast<std::uint8_t>(k),
+                                {reads_[at++], c.last, kNoLane},
+                                0}));
   }
 }
 
@@ -136,8 +144,7 @@ void LoopEmitter::split() {
   for (std::size_t k = 0; k < reads_.size(); ++k) is_read[reads_[k]] = reads_[k] != code_.next[k];
   same_.assign(code_.size(), 0);
   e_.home.assign(code_.size(), -1);
-  const LaneId end = last_.empty() ? static_cast<LaneId>(code_.size()) : last_.front();
-  for (LaneId v = 0; v < end; ++v) {
+  for (LaneId v = 0; v <= next_; ++v) {
     if (!needed[v] || code_[v].op == LaneOp::Const) {
       same_[v] = code_[v].op == LaneOp::Const;
       continue;
@@ -228,6 +235,7 @@ void LoopEmitter::group(Trip trip) {
   const aj::Label again = a_.newLabel();
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
+  prefetch(trip);
   add_body(trip_, trip);
   step(false);
   a_.dec(kTrips);
@@ -244,6 +252,26 @@ void LoopEmitter::step(bool is_back) {
   if (indexed != loop_.by_trip.end()) a_.add(Emission::kIndex, e_.arg(arg_trips(shape_) + 1 + is_back));
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
     if (loop_.by_trip[k] == ByTrip::Stepped) add(k, e_.arg(arg_step(shape_, k) + is_back));
+}
+
+// Rows of wide loops are pages apart, which no machine foresees: what is touched in the fourth trip from here.
+void LoopEmitter::prefetch(Trip trip) {
+  if (trip != Trip::Whole || std::ranges::find(loop_.by_trip, ByTrip::Indexed) == loop_.by_trip.end()) return;
+  a_.mov(ax::rdx, e_.arg(arg_trips(shape_) + 1));
+  a_.lea(ax::rdx, ax::ptr(Emission::kIndex, ax::rdx, 2));
+  for (std::uint32_t k = 0; k < shape_.accesses.size(); ++k) {
+    const ShapeAccess& s = shape_.accesses[k];
+    if (loop_.by_trip[k] != ByTrip::Indexed || s.inner != Inner::Unit) continue;
+    const Pointer& p = e_.pointers[k];
+    const ax::Gp base = p.gp >= 0 ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : ax::rax;
+    if (p.gp < 0) a_.mov(base, e_.at(p.slot));
+    const bool is_stored = std::ranges::find(shape_.stores, k, &ShapeStore::access) != shape_.stores.end();
+    const auto size = static_cast<unsigned>(size_of(s.dtype));
+    for (int at = 0; at < shape_.lanes * static_cast<int>(size); at += 64) {
+      const ax::Mem m = ax::ptr(base, ax::rdx, static_cast<std::uint32_t>(std::countr_zero(size)), at);
+      is_stored ? a_.prefetchw(m) : a_.prefetcht0(m);
+    }
+  }
 }
 
 void LoopEmitter::add(std::size_t pointer, const ax::Mem& arg) {

@@ -24,7 +24,7 @@ ReduceEmitter::ReduceEmitter(const NestShape& shape, bool is_avx512, aj::CodeHol
       a_(&holder),
       code_(shape.lanes, is_avx512 ? 64 : 32),
       e_{a_, shape, code_, {}, Pool(a_, is_avx512 ? 64 : 32), is_avx512},
-      low_(shape, code_) {
+      low_(shape, code_, Lowering::Zeros::Checked) {
   a_.setErrorHandler(&failed_);
 }
 
@@ -48,6 +48,11 @@ Status ReduceEmitter::run() {
 void ReduceEmitter::find_levels() {
   level_.assign(code_.size(), 2);
   e_.home.assign(code_.size(), -1);
+  find_levels(main_);
+  find_levels(exact_);
+}
+
+void ReduceEmitter::find_levels(Line l) {
   const auto level = [&](LaneId v) -> std::uint8_t {
     const LaneInst& i = code_[v];
     switch (i.op) {
@@ -76,14 +81,14 @@ void ReduceEmitter::find_levels() {
   };
   const std::vector<std::uint8_t> needed = code_.mark_needed();
   std::vector<std::uint8_t> has_home(code_.size(), 0);
-  for (LaneId v = main_.first; v < main_.end; ++v) {
+  for (LaneId v = l.first; v < l.end; ++v) {
     level_[v] = level(v);
     if (needed[v])
       code_.for_operands(v, [&](LaneId in) {
         if (level_[in] < level_[v] && code_[in].op != LaneOp::Const) has_home[in] = 1;
       });
   }
-  for (LaneId v = main_.first; v < main_.end; ++v)
+  for (LaneId v = l.first; v < l.end; ++v)
     if (has_home[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());
 }
 
@@ -121,6 +126,24 @@ std::vector<LaneId> ReduceEmitter::order(Line l, int level, Trip trip) const {
 void ReduceEmitter::emit(Line l, Trip trip, int level) {
   bodies_.emplace_back(e_, order(l, level, trip), trip);
   bodies_.back().run();
+}
+
+// Where a check fails, the line is run again from its beginning: nothing was stored yet.
+void ReduceEmitter::emit_main(Trip trip, int level) {
+  if (level == 2 && exact_.end > exact_.first) {
+    const aj::Label redo = a_.newLabel(), back = a_.newLabel();
+    e_.redo = redo;
+    emit(main_, trip, 2);
+    a_.bind(back);
+    later([this, redo, back, trip] {
+      a_.bind(redo);
+      emit(exact_, trip, 2);
+      a_.jmp(back);
+    });
+    return;
+  }
+  emit(main_, trip, level);
+  if (exact_.end > exact_.first) emit(exact_, trip, level);
 }
 
 void ReduceEmitter::clear(const Tree& t) { a_.mov(qword(e_.at(t.occupied)), 0); }

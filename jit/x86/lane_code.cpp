@@ -27,6 +27,10 @@ bool commutes(LaneOp op) {
     case LaneOp::And:
     case LaneOp::Or:
     case LaneOp::Xor:
+    case LaneOp::IEq:
+    case LaneOp::MaskAnd:
+    case LaneOp::MaskOr:
+    case LaneOp::MaskXor:
       return true;
     default:
       return false;
@@ -56,7 +60,7 @@ bool is_mask(LaneOp op) {
 
 bool has_effect(LaneOp op) {
   return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::StorePlace || op == LaneOp::SetSum ||
-         op == LaneOp::Next;
+         op == LaneOp::Next || op == LaneOp::Check;
 }
 bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 

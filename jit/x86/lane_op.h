@@ -52,6 +52,7 @@ enum class LaneOp : std::uint8_t {
   FloatToInt,  // FloatToInt truncates; outside the range gives the least integer
   Next,        // the end of a trip of a loop: LaneCode::next are what its carries are in the next one
   RestMask,    // the lanes of the Rest trip; imm: part
+  Check,       // a lane of in[0] is set: the line is left, to be run exactly; imm: 1 where in[0] is of all lanes
   Upper,       // lanes from imm on, moved down to the first
   LoadPlace,   // bits: a Place in the frame
   StorePlace,  // in[0] -> the same

@@ -92,6 +92,7 @@ class TakeLoopApart {
     for (std::uint32_t k = 0; k < s.nodes.size(); ++k) {
       NestNode& n = s.nodes[k];
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
+      n.bits = 0;
       const std::uint32_t carry = carry_of[n.access];
       if (carry != kNoNode) out_.shape.carries[carry].read = k;
       n.access = add(n.access, n.dtype, n.kind == NestNodeKind::Iota, carry != kNoNode,
@@ -134,7 +135,11 @@ class TakeLoopApart {
     const NestShape& s = out_.shape.nest;
     out_.args = nest_arguments(s, loops_, sources_);
     out_.cut = nest_cut(s, loops_, sources_, std::min(work_of(all_), std::int64_t{1} << 30) * loop_.trips);
+    for (const LoopShape::Carry& c : out_.shape.carries)  // of all lanes: its memory is written when all have read it
+      if (s.accesses[c.last].inner == Inner::Same) out_.cut.units = 1;
     const std::int64_t step = common_step();
+    const auto first = static_cast<std::uint32_t>(out_.args.size());
+    out_.trips = {first, {{first + 2, -step}}};
     out_.args.insert(out_.args.end(), {loop_.trips, step, -step * loop_.trips});
     for (std::size_t k = 0; k < s.accesses.size(); ++k) {
       std::int64_t own = by_trip_[k];  // what is left to the pointer
@@ -148,6 +153,7 @@ class TakeLoopApart {
       if (by != ByTrip::Stepped) own = 0;
       own *= s.accesses[k].is_iota ? 1 : size_of(s.accesses[k].dtype);
       out_.args.push_back(own);
+      if (own) out_.trips.back.emplace_back(static_cast<std::uint32_t>(out_.args.size()), -own);
       out_.args.push_back(-own * loop_.trips);
     }
   }

@@ -35,6 +35,7 @@ struct ShapedLoop {
   LoopShape shape;
   std::vector<std::int64_t> args;
   NestCut cut;
+  NestTrips trips;
   bool is_empty = false;
 };
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "jit/x86/reduce_op.h"
+#include "jit/region/reduce.h"
 
 namespace tfvm::x86 {
 

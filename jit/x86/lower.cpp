@@ -1,16 +1,90 @@
 #include "jit/x86/lower.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tfvm::x86 {
 
+namespace {
+
+bool commutes(Op op) { return op == Op::add || op == Op::mul || op == Op::zmul; }
+
+bool keeps_nan(Op op) {
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::zmul || op == Op::neg || op == Op::square ||
+         op == Op::div || op == Op::reciprocal || op == Op::sqrt || op == Op::fma;
+}
+
+}  // namespace
+
+// Equal nodes are lowered once: calls are not numbered by value.
 void Lowering::run() {
-  for (const NestNode& n : shape_.nodes) {
+  std::vector<NestNode> seen;
+  std::vector<std::uint32_t> first;  // of each node: the one that it equals
+  for (NestNode n : shape_.nodes) {
+    for (std::uint32_t& in : n.in)
+      if (in != kNoNode) in = first[in];
+    if (n.kind == NestNodeKind::Op && commutes(n.op) && n.in[0] > n.in[1]) std::swap(n.in[0], n.in[1]);
+    const auto at = static_cast<std::uint32_t>(std::ranges::find(seen, n) - seen.begin());
+    first.push_back(at);
     Lanes out;
     out.dtype = n.dtype;
-    node(n, out);
+    if (at < seen.size())
+      out = values_[at];
+    else
+      node(n, out);
+    seen.push_back(n);
     values_.push_back(std::move(out));
   }
+  if (zeros_ == Zeros::Checked) check();
   for (const ShapeStore& s : shape_.stores)
     store(s, dtype(s.node) == DType::Bool ? masks(s.node, 4) : value(s.node).parts);
+}
+
+// A product that is NaN makes all that is computed of it NaN, up to where it is asked for.
+void Lowering::check() {
+  const std::size_t n = shape_.nodes.size();
+  std::vector<std::uint8_t> doubtful(n, 0), asked(n, 0);
+  for (std::size_t k = 0; k < n; ++k) {
+    const NestNode& node = shape_.nodes[k];
+    if (node.kind != NestNodeKind::Op || !is_float_lane(shape_.nodes[node.in[0]].dtype)) continue;
+    bool any = false;
+    for (std::uint32_t in : node.in) any = any || (in != kNoNode && doubtful[in]);
+    doubtful[k] = node.op == Op::zmul || (any && keeps_nan(node.op));
+    for (std::uint32_t in : node.in)
+      if (any && !keeps_nan(node.op) && in != kNoNode) asked[in] = doubtful[in];
+  }
+  for (std::size_t k = 0; k < n; ++k) {  // select: its first operand is no float
+    const NestNode& node = shape_.nodes[k];
+    for (std::uint32_t in : node.in)
+      if (node.op == Op::select && node.kind == NestNodeKind::Op && doubtful[in]) asked[in] = 1;
+  }
+  for (const ShapeStore& s : shape_.stores) asked[s.node] = doubtful[s.node];
+  for (const ShapeReduction& r : shape_.reductions) asked[r.node] = doubtful[r.node];
+  for (std::size_t k = n; k-- > 0;) {
+    const NestNode& node = shape_.nodes[k];
+    if (asked[k] && node.kind == NestNodeKind::Op && node.op == Op::neg) asked[k] = 0, asked[node.in[0]] = 1;
+  }
+  for (int width : {4, 8}) {
+    std::vector<LaneId> parts;
+    bool is_one = true;
+    for (std::size_t k = 0; k < n; ++k) {
+      if (!asked[k] || size_of(shape_.nodes[k].dtype) != width) continue;
+      parts.insert(parts.end(), values_[k].parts.begin(), values_[k].parts.end());
+      is_one = values_[k].parts.size() == 1;
+    }
+    if (parts.empty()) continue;
+    LaneInst check;
+    check.op = LaneOp::Check;
+    check.width = static_cast<std::uint8_t>(width);
+    check.imm = is_one;
+    for (std::size_t k = 0; k < parts.size(); k += 2) {
+      const LaneId m =
+          code_.op(LaneOp::Compare, width, parts[k], parts[std::min(k + 1, parts.size() - 1)], kNoLane, 0x03);
+      check.in[0] = k == 0 ? m : code_.op(LaneOp::MaskOr, width, check.in[0], m);
+    }
+    code_.add(check);
+    has_checks_ = true;
+  }
 }
 
 void Lowering::node(const NestNode& n, Lanes& out) {
@@ -27,6 +101,12 @@ void Lowering::node(const NestNode& n, Lanes& out) {
       return;
     case NestNodeKind::Load: {
       const bool is_bool = n.dtype == DType::Bool, is_same = shape_.accesses[n.access].inner == Inner::Same;
+      if (const auto it = packed_ ? packed_->find({n.access, n.bits}) : Packed::const_iterator();
+          packed_ && it != packed_->end()) {
+        for (int k = 0; k < parts(n.dtype); ++k)
+          out.parts.push_back(code_.load(width, it->second + k * code_.reg_bytes()));
+        return;
+      }
       LaneInst inst;
       inst.op = is_bool ? LaneOp::LoadBool : LaneOp::Load;
       inst.width = static_cast<std::uint8_t>(is_bool ? 4 : width);
@@ -41,7 +121,8 @@ void Lowering::node(const NestNode& n, Lanes& out) {
     case NestNodeKind::Iota: {
       std::vector<LaneId> places;
       for (int k = 0; k < code_.parts(8); ++k)
-        places.push_back(code_.op(LaneOp::Iota, 8, n.access, kNoLane, kNoLane, k));
+        places.push_back(code_.op(LaneOp::Iota, 8, n.access, kNoLane, kNoLane,
+                                  shape_.accesses[n.access].inner == Inner::Same ? 0 : k));
       if (cast(DType::I64, n.dtype, places, out)) return;
       LaneCall c;
       c.fn = find_cast(DType::I64, n.dtype);

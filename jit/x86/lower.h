@@ -1,6 +1,9 @@
 #pragma once
 // From the nodes of a nest to lane code.
 
+#include <map>
+#include <utility>
+
 #include "jit/x86/lane_code.h"
 #include "jit/x86/shape.h"
 
@@ -8,9 +11,21 @@ namespace tfvm::x86 {
 
 class Lowering {
  public:
-  Lowering(const NestShape& shape, LaneCode& code) : shape_(shape), code_(code) {}
+  // How strong-zero products are made: as products, with a call where one is NaN; as products, with LaneOp::Check where
+  // the end may be NaN; or as they are written.
+  enum class Zeros : std::uint8_t { Rare, Checked, Exact };
+
+  Lowering(const NestShape& shape, LaneCode& code, Zeros zeros = Zeros::Rare)
+      : shape_(shape), code_(code), zeros_(zeros) {}
   void run();
   void store(const ShapeStore& s, const std::vector<LaneId>& parts);
+
+  Zeros zeros() const { return zeros_; }
+  bool has_checks() const { return has_checks_; }
+
+  // Where loads of packed accesses are, by access and displacement.
+  using Packed = std::map<std::pair<std::uint32_t, std::uint64_t>, Place>;
+  void use(const Packed& packed) { packed_ = &packed; }
 
   // For the rows below.
   LaneCode& code() { return code_; }
@@ -33,8 +48,13 @@ class Lowering {
  private:
   void node(const NestNode& n, Lanes& out);
 
+  void check();
+
   const NestShape& shape_;
   LaneCode& code_;
+  const Zeros zeros_;
+  bool has_checks_ = false;
+  const Packed* packed_ = nullptr;
   std::vector<Lanes> values_;
 };
 

@@ -37,11 +37,21 @@ bool function(Lowering& low, const NestNode& n, Lanes& out) {
   return true;
 }
 
+// The product, but where that is NaN, which is rare: a factor may be zero.
+bool strong_zero_product(Lowering& low, const NestNode& n, Lanes& out) {
+  if (low.zeros() == Lowering::Zeros::Exact) return function(low, n, out);
+  if (!arithmetic<LaneOp::Mul>(low, n, out)) return false;
+  if (low.zeros() == Lowering::Zeros::Checked) return true;
+  const int w = static_cast<int>(size_of(n.dtype));
+  std::vector<LaneId> usual = std::move(out.parts), masks;
+  for (LaneId p : usual) masks.push_back(low.code().op(LaneOp::Compare, w, p, p, kNoLane, 0x03));
+  low.call(n, std::move(masks), std::move(usual), out);
+  return true;
+}
+
 constexpr LowerRow kRows[] = {
-    {Op::add, &arithmetic<LaneOp::Add>},
-    {Op::sub, &arithmetic<LaneOp::Sub>},
-    {Op::mul, &arithmetic<LaneOp::Mul>},
-    {Op::div, &arithmetic<LaneOp::Div>},
+    {Op::add, &arithmetic<LaneOp::Add>}, {Op::sub, &arithmetic<LaneOp::Sub>}, {Op::mul, &arithmetic<LaneOp::Mul>},
+    {Op::zmul, &strong_zero_product},    {Op::div, &arithmetic<LaneOp::Div>},
 };
 
 }  // namespace

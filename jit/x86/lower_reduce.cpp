@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kLevels = 32;
 constexpr std::uint32_t kNoCarry = 0xffffffffu;  // carried in memory
-constexpr std::int8_t kRcx = 1, kRdi = 7;
+constexpr std::int8_t kRcx = 1, kRdi = 7, kR12 = 12;
 
 std::uint8_t log2_of(int width) { return width == 8 ? 3 : 2; }
 
@@ -20,6 +20,22 @@ ReduceEmitter::Line ReduceEmitter::line(Fn fn) {
   const auto first = static_cast<LaneId>(code_.size());
   fn();
   return {first, static_cast<LaneId>(code_.size())};
+}
+
+template <class Fn>
+void ReduceEmitter::lower_main(Fn take) {
+  low_.use(packed_);
+  main_ = line([&] {
+    low_.run();
+    take(low_);
+  });
+  if (!low_.has_checks()) return;
+  exact_ = line([&] {
+    Lowering exact(shape_, code_, Lowering::Zeros::Exact);
+    exact.use(packed_);
+    exact.run();
+    take(exact);
+  });
 }
 
 // The record of a sum.
@@ -99,7 +115,7 @@ void ReduceEmitter::lower() {
 
 void ReduceEmitter::lower_across() {
   const std::int32_t value = e_.frame.take(record_);
-  const int most = e_.is_avx512 ? 16 : 8, last = e_.is_avx512 ? 31 : 15;
+  const int most = e_.is_avx512 ? 12 : 4, last = e_.is_avx512 ? 31 : 15;
   for (Sum& s : sums_) {
     const bool fits = static_cast<int>(e_.sums.size()) + s.parts <= most;
     s.carry = fits ? static_cast<std::uint32_t>(e_.sums.size()) : kNoCarry;
@@ -107,10 +123,9 @@ void ReduceEmitter::lower_across() {
   }
   const auto get = [&](const Sum& s) { return s.carry == kNoCarry ? at(s, {value}) : carried(s, s.parts); };
   const auto set = [&](const Sum& s, const Lanes& v) { s.carry == kNoCarry ? put(s, v, {value}) : set_carries(s, v); };
-  main_ = line([&] {
-    low_.run();
+  lower_main([&](Lowering& low) {
     for (std::size_t k = 0; k < sums_.size(); ++k)
-      set(sums_[k], low_.combine(sums_[k].op, get(sums_[k]), low_.combined(shape_.reductions[k].node)));
+      set(sums_[k], low.combine(sums_[k].op, get(sums_[k]), low.combined(shape_.reductions[k].node)));
   });
   clear_ = line([&] {
     for (const Sum& s : sums_) set(s, neutral(s, s.parts));
@@ -163,7 +178,34 @@ void ReduceEmitter::lower_sum(Sum& s) {
   });
 }
 
+// Strided elements that every round of the outer loops of a row takes again, behind each other.
+void ReduceEmitter::lower_packing() {
+  packing_ = line([&] {
+    for (const NestNode& n : shape_.nodes) {
+      if (n.kind != NestNodeKind::Load || !shape_.accesses[n.access].is_packed) continue;
+      const int width = static_cast<int>(size_of(n.dtype));
+      const std::int32_t bytes = 512 * width + code_.parts(width) * code_.reg_bytes();
+      const auto [it, is_new] = packed_.try_emplace({n.access, n.bits});
+      if (!is_new || packed_.size() > 8) {
+        if (is_new) packed_.erase(it);
+        continue;
+      }
+      it->second = {e_.frame.take(bytes), kR12, log2_of(width)};
+      for (int k = 0; k < code_.parts(width); ++k) {
+        LaneInst load;
+        load.op = LaneOp::Load;
+        load.width = static_cast<std::uint8_t>(width);
+        load.imm = static_cast<std::uint8_t>(k);
+        load.in[0] = n.access;
+        load.bits = n.bits;
+        code_.store(width, code_.add(load), it->second + k * code_.reg_bytes());
+      }
+    }
+  });
+}
+
 void ReduceEmitter::lower_along() {
+  lower_packing();
   const bool is_direct = shape_.is_direct;
   std::uint32_t carries = 0, most = 0;
   for (Sum& s : sums_) {
@@ -175,11 +217,10 @@ void ReduceEmitter::lower_along() {
       s.buffer = e_.frame.take(static_cast<int>(kRowBlock) * s.width + 2 * code_.lanes() * s.width + 32 * s.width);
   }
   for (std::uint32_t k = 0; k < most; ++k) e_.sums.push_back((e_.is_avx512 ? 31 : 15) - static_cast<int>(k));
-  main_ = line([&] {
-    low_.run();
+  lower_main([&](Lowering& low) {
     for (std::size_t r = 0; r < sums_.size(); ++r) {
       const Sum& s = sums_[r];
-      const Lanes v = low_.combined(shape_.reductions[r].node);
+      const Lanes v = low.combined(shape_.reductions[r].node);
       for (std::size_t k = 0; !is_direct && k < v.parts.size(); ++k)
         code_.store(s.width, v.parts[k],
                     Place{s.buffer + static_cast<int>(k) * code_.reg_bytes(), kRdi, log2_of(s.width)});
@@ -190,8 +231,8 @@ void ReduceEmitter::lower_along() {
         const LaneId mask = code_.op(LaneOp::RestMask, s.width, kNoLane, kNoLane, kNoLane, static_cast<int>(k));
         rest.parts[k] = code_.op(LaneOp::Select, s.width, mask, v.parts[k], code_.constant(s.width, s.neutral));
       }
-      set_carries(s, low_.combine(s.op, sum, v), 1);
-      set_carries(s, low_.combine(s.op, sum, rest), 2);
+      set_carries(s, low.combine(s.op, sum, v), 1);
+      set_carries(s, low.combine(s.op, sum, rest), 2);
     }
   });
   const std::int32_t value = e_.frame.take(record_);

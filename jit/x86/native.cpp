@@ -26,8 +26,6 @@ Status emit(const x86::LoopShape& s, bool is_avx512, asmjit::CodeHolder& code) {
   return x86::emit_loop(s, is_avx512, code);
 }
 
-constexpr std::size_t kMaxCutArgs = 512;  // copied to the stack for each part
-
 }  // namespace
 
 std::int64_t NativeNest::max_parts(std::int64_t work) const {
@@ -47,6 +45,15 @@ void NativeNest::run_part(std::byte* const* bases, std::int64_t index, std::int6
     args[x86::kArgExtents] = end - begin;
   }
   for (const auto& [arg, step] : cut_.steps) args[arg] += begin * step;
+  entry_(bases, args);
+}
+
+void NativeNest::run_trips(std::byte* const* bases, std::int64_t count) const {
+  if (!entry_) return;
+  std::int64_t args[kMaxCutArgs];
+  std::copy(args_.begin(), args_.end(), args);
+  args[trips_.count] = count;
+  for (const auto& [arg, back] : trips_.back) args[arg] = back * count;
   entry_(bases, args);
 }
 
@@ -102,7 +109,7 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped) {
   const std::lock_guard guard(lock);
   const Result<NativeNest::Entry> e = entry(shaped->shape);
   if (!e) return e.error();
-  return NativeNest(*e, std::move(shaped->args), std::move(shaped->cut));
+  return NativeNest(*e, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips));
 }
 
 template <class Shaped>

@@ -26,13 +26,19 @@ struct NestCut {
   std::vector<std::pair<std::uint32_t, std::int64_t>> steps;  // (argument, what is added to it for each unit before)
 };
 
+// Of a loop: the arguments that say how many trips it makes and by what its accesses are set back behind them.
+struct NestTrips {
+  std::uint32_t count = 0;                                   // argument; 0: no loop
+  std::vector<std::pair<std::uint32_t, std::int64_t>> back;  // (argument, its value for one trip)
+};
+
 // One nest ready to run: code, shared by all nests of its shape, and the arguments of this one. Bits are those of
 // run_nest, but for the payload and sign of NaN. Running allocates nothing; many threads may run one nest.
 class NativeNest {
  public:
   using Entry = void (*)(std::byte* const* bases, const std::int64_t* args);
-  NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {})
-      : entry_(entry), args_(std::move(args)), cut_(std::move(cut)) {}
+  NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {}, NestTrips trips = {})
+      : entry_(entry), args_(std::move(args)), cut_(std::move(cut)), trips_(std::move(trips)) {}
   void run(std::byte* const* bases) const {
     if (entry_) entry_(bases, args_.data());
   }
@@ -41,11 +47,17 @@ class NativeNest {
   // The `index`th of `count` parts, count <= max_parts(1). Parts may run at the same time.
   void run_part(std::byte* const* bases, std::int64_t index, std::int64_t count) const;
   std::int64_t work() const { return cut_.work; }
+  // Of a loop: whether it can make some of its trips, and does so: the first `count` where bases point to the first
+  // rows, others where they point further on, and those of carries to where the trips before left them.
+  bool can_run_trips() const { return !entry_ || (trips_.count > 0 && args_.size() <= kMaxCutArgs); }
+  void run_trips(std::byte* const* bases, std::int64_t count) const;
 
  private:
   Entry entry_;  // null: there are no points
   std::vector<std::int64_t> args_;
   NestCut cut_;
+  NestTrips trips_;
+  static constexpr std::size_t kMaxCutArgs = 1024;  // copied to the stack for each part
 };
 
 // Makes code, and keeps it until it is destroyed: it outlives the nests. May be used from many threads.

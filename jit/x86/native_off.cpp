@@ -8,6 +8,7 @@ Error none() { return {Code::Unsupported, "this build makes no native code"}; }
 }  // namespace
 
 std::int64_t NativeNest::max_parts(std::int64_t) const { return 1; }
+void NativeNest::run_trips(std::byte* const* bases, std::int64_t) const { run(bases); }
 void NativeNest::run_part(std::byte* const* bases, std::int64_t, std::int64_t) const { run(bases); }
 
 struct NestCompiler::State {};

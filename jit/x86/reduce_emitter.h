@@ -49,10 +49,13 @@ class ReduceEmitter {
   // Lowering (lower_reduce.cpp).
   template <class Fn>
   Line line(Fn fn);
+  template <class Fn>
+  void lower_main(Fn take);
   void lower();
   void lower_across();
   void lower_along();
   void lower_sum(Sum& s);
+  void lower_packing();
   Tree tree(std::int32_t value);
   Lanes at(const Sum& s, Place record);
   void put(const Sum& s, const Lanes& lanes, Place record);
@@ -68,10 +71,13 @@ class ReduceEmitter {
   void lay_out();
   std::vector<LaneId> order(Line l, int level, Trip trip) const;
   void emit(Line l, Trip trip, int level = 2);
+  void emit_main(Trip trip, int level);
+  void find_levels(Line l);
   void across();
   void across_trip(Trip trip);
   void along();
   void along_row();
+  void pack();
   void end_block();
   void sum_buffer(bool is_full);
   void end_row();
@@ -93,7 +99,10 @@ class ReduceEmitter {
   std::vector<Sum> sums_;
   std::int32_t record_ = 0;  // bytes
   Line main_, results_;
+  Line exact_;         // main_ where a check of it fails; empty: it has none
   Line clear_, dump_;  // of what is carried: begins; goes to a record, folded where lanes are a row's
+  Line packing_;
+  Lowering::Packed packed_;
   Line overflow_, take_row_, clear_group_;
   Tree blocks_, groups_;
   std::int32_t in_group_ = 0;

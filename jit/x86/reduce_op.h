@@ -1,5 +1,5 @@
 #pragma once
-// Reductions and the ops that combine their values.
+// The values of reductions in lanes.
 
 #include <cstdint>
 
@@ -7,9 +7,6 @@
 #include "bytecode/ops/op.h"
 
 namespace tfvm::x86 {
-
-// reduce_sum: add, and so on.
-Op combining(Op reduction);
 
 // The bits of an element that changes none it is combined with: for sums of floats -0, not +0. Bool: as u32.
 std::uint64_t neutral(Op reduction, DType d);

@@ -195,6 +195,18 @@ ax::Reg Registers::take(LaneId v, LaneId operand, bool copies) {
 void Registers::begin_sum(LaneId v, int id) {
   values_[v].reg = static_cast<std::int8_t>(id);
   vectors_.holds[static_cast<std::size_t>(id)] = v;
+  vectors_.locked[static_cast<std::size_t>(id)] = 1;
+  sums_.emplace_back(v, id);
+}
+
+void Registers::restore_sums() {
+  for (const auto& [v, id] : sums_) {
+    Value& x = values_[v];
+    if (x.reg >= 0 || x.slot < 0) continue;
+    a_.vmovups(vec(id), slot(x.slot));
+    x.reg = static_cast<std::int8_t>(id);
+    vectors_.holds[static_cast<std::size_t>(id)] = v;
+  }
 }
 
 void Registers::end_sum(LaneId v, int id) {

@@ -4,6 +4,7 @@
 // registers: vectors, and where masks are not vectors, k1 to k7.
 
 #include <span>
+#include <utility>
 
 #include "jit/x86/frame.h"
 #include "jit/x86/lane_code.h"
@@ -42,6 +43,8 @@ class Registers {
   // A sum from line to line: in `id` as the line begins, and as it ends.
   void begin_sum(LaneId v, int id);
   void end_sum(LaneId v, int id);
+  // Sums that are still needed are where they were as the line began.
+  void restore_sums();
   // Where a value stands at the end of the preheader, for all trips.
   void set_home(LaneId v, std::int32_t offset) { values_[v].slot = offset, values_[v].is_home = true; }
   bool is_last_use(LaneId v) const;
@@ -88,6 +91,7 @@ class Registers {
   std::vector<std::uint32_t> uses_;  // positions, of each value in order
   std::vector<std::int32_t> free_slots_;
   File vectors_, masks_;
+  std::vector<std::pair<LaneId, int>> sums_;
   std::uint32_t position_ = 0;
 };
 

@@ -93,6 +93,8 @@ NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const 
 
 namespace {
 
+constexpr std::int64_t kStreamed = std::int64_t{16} << 20;  // bytes
+
 Error unsupported(const char* what) { return {Code::Unsupported, what}; }
 
 class TakeApart {
@@ -121,6 +123,7 @@ class TakeApart {
     std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
     for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
+    find_streamed();
     out_.args = nest_arguments(s, loops_, sources_);
     out_.cut = nest_cut(s, loops_, sources_, work_of(nest_));
     return std::move(out_);
@@ -141,6 +144,23 @@ class TakeApart {
     list.push_back(to);
     sources_.push_back(source);
     return static_cast<std::uint32_t>(list.size() - 1);
+  }
+
+  // Large memory that is written once and not read goes past the caches.
+  void find_streamed() {
+    NestShape& s = out_.shape;
+    std::int64_t points = 1;
+    for (std::int64_t e : loops_.extents) points *= e;
+    if (s.one || loops_.extents.back() < 2 * s.lanes) return;
+    for (const ShapeStore& st : s.stores) {
+      ShapeAccess& a = s.accesses[st.access];
+      const bool is_loaded = std::ranges::any_of(s.nodes, [&](const NestNode& n) {
+        return n.kind == NestNodeKind::Load && s.accesses[n.access].base == a.base;
+      });
+      const bool fills = s.lanes * size_of(a.dtype) >= reg_bytes_;
+      a.is_streamed = a.inner == Inner::Unit && a.dtype != DType::Bool && fills && !is_loaded &&
+                      points * size_of(a.dtype) >= kStreamed;
+    }
   }
 
   const Nest& nest_;
@@ -171,8 +191,8 @@ std::string key(const NestShape& s) {
   for (std::size_t v : {s.accesses.size(), s.nodes.size(), s.stores.size()}) put(k, v);
   for (const ShapeAccess& a : s.accesses) {
     put(k, a.base);
-    put(k, static_cast<std::uint64_t>(a.dtype) << 4 | static_cast<std::uint64_t>(a.inner) << 2 | a.is_still << 1 |
-               a.is_iota);
+    put(k, static_cast<std::uint64_t>(a.dtype) << 6 | static_cast<std::uint64_t>(a.inner) << 4 | a.is_packed << 3 |
+               a.is_streamed << 2 | a.is_still << 1 | a.is_iota);
   }
   for (const NestNode& n : s.nodes) {
     put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));

@@ -26,7 +26,9 @@ struct ShapeAccess {
   DType dtype = DType::F32;
   Inner inner = Inner::Same;
   bool is_iota = false;
-  bool is_still = false;  // Across: the same element in all rounds of the inner loops
+  bool is_still = false;     // Across: the same element in all rounds of the inner loops
+  bool is_packed = false;    // Along: a strided load that repeats from round to round; packed before the first
+  bool is_streamed = false;  // stored only, and more than caches hold
   friend bool operator==(const ShapeAccess&, const ShapeAccess&) = default;
 };
 
@@ -79,6 +81,7 @@ struct ShapedNest {
   NestShape shape;
   std::vector<std::int64_t> args;
   NestCut cut;
+  NestTrips trips;
   bool is_empty = false;  // no points: nothing to run
 };
 

@@ -1,5 +1,6 @@
 // The shapes of nests with reductions: which loops are unrolled, which one is the inner one, what runs inside it.
 #include <algorithm>
+#include <cstdlib>
 
 #include "jit/region/loops.h"
 #include "jit/region/reduce.h"
@@ -10,6 +11,8 @@ namespace tfvm::x86 {
 namespace {
 
 constexpr std::int64_t kMostPoints = std::int64_t{1} << 37;  // so that 32 levels of a tree are enough
+constexpr std::int64_t kPacked = 512;                        // elements
+constexpr std::int64_t kNear = 64;                           // elements
 constexpr std::int64_t kLong = 16;                           // extent of a loop that is worth vectors
 
 Status check(const Nest& nest) {
@@ -71,7 +74,8 @@ bool never_calls(const NestNode& n, DType from) {
 
 class ReductionShape {
  public:
-  ReductionShape(LooseNest n, int reg_bytes) : n_(std::move(n)), reg_bytes_(reg_bytes) {}
+  ReductionShape(LooseNest n, std::int64_t work, int reg_bytes)
+      : n_(std::move(n)), work_(work), reg_bytes_(reg_bytes) {}
 
   Result<ShapedNest> run() {
     unroll_small();
@@ -83,12 +87,12 @@ class ReductionShape {
     choose_lanes();
     s.nodes = n_.nodes;
     for (NestNode& n : s.nodes)
-      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
-        n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) place(n);
     for (ShapeStore st : n_.stores) s.stores.push_back(with_access(st));
     for (ShapeReduction r : n_.reductions) s.reductions.push_back(with_access(r));
     if (!in_reach_) return Error(Code::Unsupported, "a stride is beyond what vector indices reach");
     arguments();
+    cut();
     return std::move(out_);
   }
 
@@ -181,26 +185,53 @@ class ReductionShape {
       s.lanes *= 2;
   }
 
-  std::uint32_t add_access(std::uint32_t source, DType dtype, bool is_iota) {
+  // Along several loops of a row, of which all but the inner one come back to the same elements, and these are few.
+  bool is_repeated(const AccessCode& a) const {
+    const NestShape& s = out_.shape;
+    const std::size_t first = static_cast<std::size_t>(s.kept + s.rows);
+    if (s.schedule != Schedule::Along || first >= inner() || n_.loops[inner()].extent > kPacked) return false;
+    for (std::size_t d = first; d < inner(); ++d)
+      if (a.strides[d] != 0) return false;
+    return true;
+  }
+
+  struct Placed {
+    std::uint32_t access = 0;
+    std::int64_t displacement = 0;  // bytes
+  };
+
+  // Accesses that go along together at a small distance share a pointer.
+  Placed add_access(std::uint32_t source, DType dtype, bool is_iota) {
     const AccessCode& a = n_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides[inner()];
     const auto within = a.strides.end() - out_.shape.within;
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, inner_of(stride, is_iota), is_iota};
     to.is_still = out_.shape.within > 0 && std::all_of(within, a.strides.end(), [](std::int64_t s) { return s == 0; });
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
+    to.is_packed = !is_iota && dtype != DType::Bool && to.inner == Inner::Strided && is_repeated(a);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
       const AccessCode& b = n_.accesses[sources_[k]];
-      if (list[k] == to && a.offset == b.offset && a.strides == b.strides) return k;
+      const std::int64_t distance = a.offset - b.offset;
+      if (list[k] == to && a.strides == b.strides && std::abs(distance) <= (is_iota ? 0 : kNear))
+        return {k, distance * a.size};
     }
     list.push_back(to);
     sources_.push_back(source);
-    return static_cast<std::uint32_t>(list.size() - 1);
+    return {static_cast<std::uint32_t>(list.size() - 1)};
+  }
+
+  void place(NestNode& n) {
+    const Placed p = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+    n.access = p.access;
+    n.bits += static_cast<std::uint64_t>(p.displacement);
   }
 
   template <class End>
   End with_access(End e) {
-    e.access = add_access(e.access, n_.nodes[e.node].dtype, false);
+    const Placed p = add_access(e.access, n_.nodes[e.node].dtype, false);
+    e.access = p.access;
+    e.displacement += static_cast<std::int32_t>(p.displacement);
     return e;
   }
 
@@ -227,7 +258,25 @@ class ReductionShape {
     }
   }
 
+  // Results are apart from each other: by the outermost loop of them, or by the vectors of the only one.
+  void cut() {
+    const NestShape& s = out_.shape;
+    NestCut& c = out_.cut;
+    c.work = work_;
+    if (s.one || n_.loops[0].role != LoopRole::Kept) return;
+    c.is_inner = s.outside() == 0;
+    c.lanes = s.lanes;
+    c.units = c.is_inner ? n_.loops[0].extent / c.lanes : n_.loops[0].extent;
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      const AccessCode& a = n_.accesses[sources_[k]];
+      const std::int64_t size = s.accesses[k].is_iota ? 1 : a.size;
+      const std::int64_t step = a.strides[0] * size * (c.is_inner ? c.lanes : 1);
+      if (step) c.steps.emplace_back(arg_access(s, k), step);
+    }
+  }
+
   LooseNest n_;
+  const std::int64_t work_;
   const int reg_bytes_;
   ShapedNest out_;
   std::vector<std::uint32_t> sources_;  // of each access of the shape: index into n_.accesses
@@ -243,7 +292,7 @@ Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes) {
   if (planned.row > kMostPoints || planned.rows > kMostPoints)
     return Error(Code::Unsupported, "a reduction over so many points has no native code");
   if (planned.mode == NestMode::Nothing) return take_apart(identities(nest), reg_bytes);
-  return ReductionShape(loosen(nest, planned), reg_bytes).run();
+  return ReductionShape(loosen(nest, planned), work_of(nest), reg_bytes).run();
 }
 
 }  // namespace tfvm::x86

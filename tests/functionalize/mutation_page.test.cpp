@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "functionalize/input_output.h"
 #include "functionalize/reinplace.h"
 #include "tests/functionalize/made.h"
 #include "tests/source_dir.h"
@@ -52,6 +53,20 @@ std::string refusal(std::string program) {
   return dump(program, std::istringstream("@later f32[6] v2"));
 }
 
+// A function whose parameter types are written in full, an empty line, and what becomes of its inputs and outputs.
+std::string inputs_and_outputs(const std::string& block) {
+  const std::string program = block.substr(0, block.find("\n}\n") + 3);
+  Loaded p(program);
+  if (!p.load_error.empty()) return p.load_error + '\n';
+  Result<Callee*> f = p.program.function("f");
+  if (!f) return Loaded::describe(f.error()) + '\n';
+  const auto fixed = (*f)->fixed_types();
+  const Result<FunctionId> full = (*f)->instantiate(*fixed);
+  if (!full) return Loaded::describe(full.error()) + '\n';
+  const Result<InputOutput> io = input_output(*p.tables, *full, {});
+  return program + '\n' + (io ? text(*p.tables, *io) : Loaded::describe(io.error()) + '\n');
+}
+
 // Replaces the block that follows each comment.
 std::string renewed(const std::string& page) {
   std::string out, program;
@@ -66,6 +81,8 @@ std::string renewed(const std::string& page) {
     while (std::getline(lines, line) && line != "```") block += line + '\n';
     if (what == "program")
       program = block;
+    else if (what == "io")
+      block = inputs_and_outputs(block);
     else if (what == "refusal")
       block = refusal(program);
     else

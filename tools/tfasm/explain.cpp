@@ -8,6 +8,7 @@
 
 #include "bytecode/text/print_body.h"
 #include "functionalize/functionalize.h"
+#include "functionalize/input_output.h"
 #include "functionalize/reinplace.h"
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
@@ -79,6 +80,38 @@ Result<std::vector<UpdateEntry>> updates(VM& vm, FunctionId core) {
   return out;
 }
 
+nlohmann::json json_of(const Tables& t, const InputOutput& io) {
+  nlohmann::json inputs = nlohmann::json::array(), outputs = nlohmann::json::array();
+  for (const InputInfo& in : io.inputs)
+    inputs.push_back({{"name", in.name}, {"type", t.types.text(in.type)}, {"written", text(in.change)}});
+  for (const OutputInfo& out : io.outputs)
+    outputs.push_back({{"type", t.types.text(out.type)}, {"is", text(t, io, out)}});
+  return {{"globals", io.globals}, {"intermediates", io.intermediates}, {"inputs", inputs}, {"outputs", outputs}};
+}
+
+Status explain_io(Tables& t, FunctionId f, const FunctionalizeOptions& options, bool json) {
+  const Result<InputOutput> io = input_output(t, f, options);
+  if (!io) return io.error();
+  fmt::print("{}", json ? json_of(t, *io).dump(2) + "\n" : text(t, *io));
+  return ok();
+}
+
+Status explain_reinplace(VM& vm, FunctionId f, const FunctionalizeOptions& options, const Options& o) {
+  Tables& t = vm.tables();
+  const Result<LiftedFunction> lifted = functionalize_lifted(t, f, options);
+  if (!lifted) return lifted.error();
+  const FunctionId core = lifted->f;
+  if (o.code) fmt::print("// functionalized\n{}\n", print_function(t, core));
+  ReinplaceLog log;
+  const Result<FunctionId> made = reinplace(t, core, lifted->written, &log);
+  if (!made) return made.error();
+  if (o.code) fmt::print("// reinplaced\n{}\n", print_function(t, *made));
+  const Result<std::vector<UpdateEntry>> plain = updates(vm, core);
+  if (!plain) return plain.error();
+  print(log, *plain, o.json);
+  return ok();
+}
+
 Status explain(VM& vm, const Options& o) {
   if (Status s = load_file(vm, o.file); !s) return s;
   const std::lock_guard guard(vm.lock());
@@ -91,18 +124,8 @@ Status explain(VM& vm, const Options& o) {
   if (!types) return types.error();
   const Result<FunctionId> f = (*callee)->instantiate(*types);
   if (!f) return f.error();
-  const Result<LiftedFunction> lifted = functionalize_lifted(t, *f, {vm.transforms().options, o.how == "v1"});
-  if (!lifted) return lifted.error();
-  const FunctionId core = lifted->f;
-  if (o.code) fmt::print("// functionalized\n{}\n", print_function(t, core));
-  ReinplaceLog log;
-  const Result<FunctionId> made = reinplace(t, core, lifted->written, &log);
-  if (!made) return made.error();
-  if (o.code) fmt::print("// reinplaced\n{}\n", print_function(t, *made));
-  const Result<std::vector<UpdateEntry>> plain = updates(vm, core);
-  if (!plain) return plain.error();
-  print(log, *plain, o.json);
-  return ok();
+  const FunctionalizeOptions options{vm.transforms().options, o.how == "v1"};
+  return o.what == "io" ? explain_io(t, *f, options, o.json) : explain_reinplace(vm, *f, options, o);
 }
 
 int explain(const Options& o) {
@@ -118,16 +141,20 @@ int explain(const Options& o) {
 void add_explain(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("explain", "Say what a pass did with a function, and what not and why");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("PASS", o->what, "reinplace: which custom ops and updates write in place, and which copy")
+  cmd->add_option("PASS", o->what,
+                  "reinplace: which custom ops and updates write in place, and which copy; io: which inputs are written, "
+                  "and which outputs are inputs or views of them")
       ->required()
-      ->check(CLI::IsMember({"reinplace"}));
+      ->check(CLI::IsMember({"reinplace", "io"}));
   cmd->add_option("FILE", o->file, "The program")->required();
   cmd->add_option("FUNCTION", o->function, "@name or a derived function")->required();
   cmd->add_option("--args", o->args, "Types of the arguments")->allow_extra_args(false);
   cmd->add_option("--auto", o->how, "The form of custom ops")->check(CLI::IsMember({"v1", "v2"}));
   cmd->add_flag("--json", o->json, "As JSON");
   cmd->add_flag("--code", o->code, "Print the code before and after, too");
-  cmd->footer("  tfasm explain reinplace kv.tfa @step --args \"f32[2,8,4] f32[4] i64\"");
+  cmd->footer(
+      "  tfasm explain reinplace kv.tfa @step --args \"f32[2,8,4] f32[4] i64\"\n"
+      "  tfasm explain io kv.tfa @step --args \"f32[2,8,4], f32[4]\" --json");
   cmd->callback([o, &exit_code] { exit_code = explain(*o); });
 }
 

@@ -19,7 +19,7 @@ struct RunOptions {
   std::string file;
   std::string function = "@main";
   std::vector<std::string> args, out;
-  bool full = false;
+  bool full = false, functionalize = false;
   std::int64_t memory = kMost;
   std::int64_t steps = kMost;
 };
@@ -56,6 +56,7 @@ Status run(VM& vm, const RunOptions& o) {
 int run(const RunOptions& o) {
   VmOptions options;
   options.memory_limit = o.memory;
+  options.functionalize = o.functionalize;
   Result<std::unique_ptr<VM>> vm = VM::create(options);
   if (!vm) return report(vm.error(), StringTable());
   const Status s = run(**vm, o);
@@ -75,6 +76,7 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_option("-o,--out", o->out, "Write the next result to an .npy, or all that are left to an .npz")
       ->allow_extra_args(false);
   cmd->add_flag("--full", o->full, "Print long tensors whole");
+  cmd->add_flag("--functionalize", o->functionalize, "Run functions that write by their functional forms");
   cmd->add_option("--memory", o->memory, "Limit of bytes that tensors may take")->check(CLI::Range(kLeast, kMost));
   cmd->add_option("--steps", o->steps, "Limit of trips of loops and calls")->check(CLI::Range(kLeast, kMost));
   cmd->footer(

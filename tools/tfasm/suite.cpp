@@ -116,7 +116,9 @@ void Suite::run(Unit& u) {
     if (auto failure = run_bad_file(u.file, o_.update)) u.verdicts[0].failures.push_back(*std::move(failure));
     return;
   }
-  Result<std::unique_ptr<VM>> created = VM::create();
+  VmOptions options;
+  options.functionalize = o_.functionalize;
+  Result<std::unique_ptr<VM>> created = VM::create(options);
   if (!created) {
     for (Verdict& v : u.verdicts)
       v.failures.push_back({u.file, "", 0, created.error().message, created.error().message});

@@ -16,9 +16,10 @@ struct SuiteOptions {
   std::optional<std::regex> filter;  // searched in "file: test"
   Tier tier = Tier::Both;
   unsigned jobs = 1;
-  bool update = false;       // rewrite the expected errors of bad-*.tfa
-  bool verify_each = false;  // every function that is made
-  bool progress = false;     // on standard error
+  bool update = false;         // rewrite the expected errors of bad-*.tfa
+  bool verify_each = false;    // every function that is made
+  bool functionalize = false;  // VmOptions::functionalize
+  bool progress = false;       // on standard error
 };
 
 struct Counts {

@@ -72,6 +72,7 @@ void jvp_cumextremum(JvpCtx&);
 void jvp_cumlogsumexp(JvpCtx&);
 void jvp_collective_extremum(JvpCtx&);  // pmax, pmin
 void jvp_call(JvpCtx&);
+void jvp_custom(JvpCtx&);                           // custom ops, by rules of their own
 void jvp_root(JvpCtx&, FunctionId f);               // a call with the own rule `root`
 void jvp_linear_solve(JvpCtx&, FunctionId matvec);  // … `matvec`
 void jvp_cond(JvpCtx&);

@@ -152,6 +152,10 @@ JvpEntry jvp_entry(Op op) {
       return by(jvp_same);
     case Op::optimization_barrier:
       return by(jvp_barrier);
+    case Op::extern_:
+    case Op::auto_functionalized:
+    case Op::auto_functionalized_v2:
+      return whole(jvp_custom);
     case Op::pack:
       return by(jvp_pack);
     case Op::unpack:

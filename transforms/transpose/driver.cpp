@@ -1,6 +1,8 @@
 // The walk: forward once to know what is linear and to copy what is not, backward once to carry cotangents.
 #include <algorithm>
 
+#include "bytecode/externs.h"
+#include "transforms/custom.h"
 #include "transforms/transpose/rules.h"
 
 namespace tfvm {
@@ -46,6 +48,10 @@ void TransposeCtx::add_all(std::size_t from, std::span<const ValueId> values, co
 }
 
 void TransposeCtx::refuse() {
+  if (is_custom(in.op))
+    return void(b.fail(Code::Unsupported, custom_name(b.tables(), in.attrs) +
+                                              " can't be transposed: a derivative rule may use custom ops of primals, "
+                                              "not of tangents"));
   b.fail(Code::Unsupported, "[transpose] " + std::string(name(in.op)) +
                                 " is not linear in these operands: a derivative rule must be linear in its tangents");
 }

@@ -85,6 +85,7 @@ void batch_ppermute(BatchCtx&);
 void batch_all_to_all(BatchCtx&);
 void batch_axis_index(BatchCtx&);
 void batch_call(BatchCtx&);
+void batch_custom(BatchCtx&);  // custom ops
 void batch_cond(BatchCtx&);
 void batch_switch(BatchCtx&);
 void batch_while(BatchCtx&);

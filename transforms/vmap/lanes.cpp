@@ -1,13 +1,15 @@
 // What has no rule of its own: a loop over lanes (right, slow, reported), and reduce @f, which is lowered to a scan.
+#include "bytecode/externs.h"
+#include "transforms/custom.h"
 #include "transforms/lower/reduce_fn.h"
 #include "transforms/vmap/control.h"
 
 namespace tfvm {
 
 void batch_by_lanes(BatchCtx& c) {
+  const std::string what = is_custom(c.in.op) ? custom_name(c.t(), c.in.attrs) : "[" + std::string(name(c.in.op)) + "]";
   if (!is_pure(c.t(), c.in.op, c.in.attrs)) {
-    c.b.fail(Code::Unsupported,
-             "[" + std::string(name(c.in.op)) + "] vmap: it acts on the world, and lanes have no order");
+    c.b.fail(Code::Unsupported, what + " vmap: it acts on the world, and lanes have no order");
     return;
   }
   AttrTable& at = c.t().attrs;
@@ -27,8 +29,7 @@ void batch_by_lanes(BatchCtx& c) {
   if (!body) return forward_error(c.b, body.error());
   const AttrId attrs = at.dict({{Key::body, *body}, {Key::consts, consts}, {Key::length, c.axis.size}});
   for (ValueId v : c.b.emit_all(Op::scan, args, attrs)) c.push(v);
-  c.env.report("batch-rule", "[" + std::string(name(c.in.op)) + "] has no batching rule: it loops over " +
-                                 std::to_string(c.axis.size) + " lanes");
+  c.env.report("batch-rule", what + " has no batching rule: it loops over " + std::to_string(c.axis.size) + " lanes");
 }
 
 void batch_reduce_fn(BatchCtx& c) {

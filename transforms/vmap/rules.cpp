@@ -97,6 +97,10 @@ BatchRule rule_of(Op op) {
       return batch_all_to_all;
     case Op::axis_index:
       return batch_axis_index;
+    case Op::extern_:
+    case Op::auto_functionalized:
+    case Op::auto_functionalized_v2:
+      return batch_custom;
     case Op::call:
       return batch_call;
     case Op::cond:

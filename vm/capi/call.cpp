@@ -1,121 +1,14 @@
 // Calls. The way through tfvm_call that succeeds is a few compares, copies of pointers, and the run of the plan.
-#include <algorithm>
-#include <chrono>
+#include "vm/capi/call.h"
+
+#include <cstring>
 
 #include <fmt/format.h>
-
-#include "vm/capi/handles.h"
 
 namespace {
 
 using namespace tfvm;
-using capi::fail;
-using capi::guarded;
-using capi::misuse;
-using capi::Slot;
-using std::chrono::microseconds;
-using std::chrono::steady_clock;
-
-constexpr std::size_t kMany = 4096;  // pairs of tensors that are compared one by one
-
-[[gnu::cold]] tfvm_status bad_pointer(tfvm_error* error, const char* what, std::size_t k, const void* p) {
-  return guarded(error, [&]() -> tfvm_status {
-    return misuse(error, fmt::format("{} {} is {}", what, k, p ? "not aligned for its dtype" : "NULL"));
-  });
-}
-
-[[gnu::cold]] tfvm_status bad_call(const tfvm_context* c, const tfvm_function* f, std::size_t inputs,
-                                   std::size_t outputs, tfvm_error* error) {
-  if (!c || !f) return misuse(error, "a context and a function are needed");
-  if (c->paused) return misuse(error, "the context has a paused call: resume or abandon it first");
-  if (c->vm != f->vm) return misuse(error, "the function is of another VM than the context");
-  if (f->has_tapes) return misuse(error, "the function takes or gives a pack with tapes: call it with values");
-  return guarded(error, [&]() -> tfvm_status {
-    return misuse(error, fmt::format("{} inputs and {} outputs expected, {} and {} given", f->inputs.size(),
-                                     f->outputs.size(), inputs, outputs));
-  });
-}
-
-// The call failed: its error, with the program's line.
-[[gnu::cold]] tfvm_status failed(tfvm_context& c, Error e, tfvm_error* error) {
-  if (e.code == Code::Cancelled) c.cancel.store(false, std::memory_order_relaxed);
-  if (e.code != Code::Type) e = c.vm->located(std::move(e), c.context.failed_at());
-  return fail(error, e, *c.vm);
-}
-
-void set_deadline(tfvm_context& c) {
-  auto& deadline = c.context.limits.deadline;
-  if (c.microseconds > 0)
-    deadline = steady_clock::now() + microseconds(c.microseconds);
-  else
-    deadline.reset();
-}
-
-bool apart(const std::byte* a, std::size_t n, const std::byte* b, std::size_t m) { return a + n <= b || b + m <= a; }
-
-// Writes the pointers that the caller gave behind those of the globals. OK, or why not.
-tfvm_status set_pointers(const tfvm_function& f, std::byte** roots, const void* const* inputs, void* const* outputs,
-                         tfvm_error* error) {
-  roots = std::copy(f.globals.begin(), f.globals.end(), roots);
-  for (std::size_t k = 0; k < f.inputs.size(); ++k) {
-    const Slot& s = f.inputs[k];
-    const void* p = inputs[k];
-    if ((reinterpret_cast<std::uintptr_t>(p) & s.misaligned) != 0 || (!p && s.bytes > 0)) [[unlikely]]
-      return bad_pointer(error, "input", k, p);
-    *roots++ = static_cast<std::byte*>(const_cast<void*>(p));  // parameters are only read
-  }
-  for (std::size_t k = 0; k < f.outputs.size(); ++k) {
-    const Slot& s = f.outputs[k];
-    void* p = outputs[k];
-    if ((reinterpret_cast<std::uintptr_t>(p) & s.misaligned) != 0 || (!p && s.bytes > 0)) [[unlikely]]
-      return bad_pointer(error, "output", k, p);
-    *roots++ = static_cast<std::byte*>(p);
-  }
-  return TFVM_OK;
-}
-
-enum class Overlap : std::uint8_t { None, Inputs, Outputs };
-
-// Memory of a call, to be sorted by place.
-struct Piece {
-  const std::byte* begin;
-  std::size_t bytes;
-  bool output;
-};
-
-Overlap overlap_of_many(const tfvm_function& f, std::byte* const* roots) {
-  std::vector<Piece> all;
-  const std::byte* const* p = roots + f.globals.size();
-  for (const Slot& s : f.inputs) all.push_back({*p++, s.bytes, false});
-  for (const Slot& s : f.outputs) all.push_back({*p++, s.bytes, true});
-  std::erase_if(all, [](const Piece& x) { return x.bytes == 0; });
-  std::ranges::sort(all, {}, &Piece::begin);
-  Overlap found = Overlap::None;
-  const std::byte *end = nullptr, *output_end = nullptr;  // of what begins before
-  for (const Piece& x : all) {
-    if (x.output && x.begin < output_end) return Overlap::Outputs;
-    if (x.begin < (x.output ? end : output_end)) found = Overlap::Inputs;
-    end = std::max(end, x.begin + x.bytes);
-    if (x.output) output_end = std::max(output_end, x.begin + x.bytes);
-  }
-  return found;
-}
-
-Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
-  const std::byte* const* in = roots + f.globals.size();
-  const std::byte* const* out = in + f.inputs.size();
-  if (f.outputs.size() * (f.inputs.size() + f.outputs.size()) > kMany) return overlap_of_many(f, roots);
-  Overlap found = Overlap::None;
-  for (std::size_t k = 0; k < f.outputs.size(); ++k) {
-    for (std::size_t i = 0; i < f.inputs.size(); ++i)
-      if (!apart(out[k], f.outputs[k].bytes, in[i], f.inputs[i].bytes)) [[unlikely]]
-        found = Overlap::Inputs;
-    for (std::size_t j = 0; j < k; ++j)
-      if (!apart(out[k], f.outputs[k].bytes, out[j], f.outputs[j].bytes)) [[unlikely]]
-        return Overlap::Outputs;
-  }
-  return found;
-}
+using namespace tfvm::capi;
 
 // Outputs that overlap inputs are written when the call has succeeded.
 [[gnu::cold]] tfvm_status call_through_copies(tfvm_context& c, const tfvm_function& f, void* const* outputs,
@@ -123,7 +16,7 @@ Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
   return guarded(error, [&]() -> tfvm_status {
     std::vector<Tensor> fresh;
     std::byte** out = roots + f.globals.size() + f.inputs.size();
-    for (const Slot& s : f.outputs) {
+    for (const capi::Slot& s : f.outputs) {
       Result<Tensor> t = Tensor::make(c.context.budget(), s.dtype, s.dims);
       if (!t) return fail(error, t.error(), *c.vm);
       *out++ = t->data();
@@ -136,7 +29,7 @@ Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
   });
 }
 
-Status check(std::span<const Tensor> tensors, const std::vector<Slot>& slots, std::string_view what) {
+Status check(std::span<const Tensor> tensors, const std::vector<capi::Slot>& slots, std::string_view what) {
   for (std::size_t k = 0; k < tensors.size(); ++k)
     if (tensors[k].dtype() != slots[k].dtype || tensors[k].layout().dims != slots[k].dims)
       return Error(Code::Type, fmt::format("{} {} must be {}, not {}", what, k,
@@ -144,57 +37,22 @@ Status check(std::span<const Tensor> tensors, const std::vector<Slot>& slots, st
   return ok();
 }
 
-// Functions that write or have custom ops run on tensors, step by step. Results that are the caller's memory are saved
-// before any output is written.
+// Functions that write or have custom ops run on tensors, step by step.
 tfvm_status run_by_steps(tfvm_context& c, const tfvm_function& f, std::span<const Tensor> in,
                          std::span<const Tensor> out, tfvm_error* error) {
   Result<std::vector<Tensor>> results = c.vm->call(c.context, f.function, in);
   if (!results) return failed(c, std::move(results).error(), error);
-  for (Tensor& t : *results) {
-    if (t.storage()) continue;
-    Result<Tensor> copy = t.clone(c.context.budget());
-    if (!copy) return fail(error, copy.error(), *c.vm);
-    t = *std::move(copy);
-  }
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    const Tensor& t = (*results)[k];
-    copy_elements(out[k].layout(), out[k].base(), t.layout(), t.base(), size_of(t.dtype()));
-  }
-  return TFVM_OK;
+  return write_results(c, *std::move(results), out, error);
 }
 
 [[gnu::cold]] tfvm_status call_by_steps(tfvm_context& c, const tfvm_function& f, const void* const* inputs,
                                         void* const* outputs, tfvm_error* error) {
   return guarded(error, [&]() -> tfvm_status {
-    std::vector<std::byte*> roots(f.globals.size() + f.inputs.size() + f.outputs.size());
-    if (const tfvm_status s = set_pointers(f, roots.data(), inputs, outputs, error); s != TFVM_OK) return s;
-    if (overlap(f, roots.data()) == Overlap::Outputs) return misuse(error, "outputs overlap each other");
     std::vector<Tensor> in, out;
-    std::byte** p = roots.data() + f.globals.size();
-    static std::byte nothing;  // a tensor without elements has a place all the same
-    const auto add = [&](std::vector<Tensor>& to, const Slot& s) {
-      to.push_back(Tensor::over(*p ? *p : &nothing, s.dtype, row_major(s.dims)));
-      ++p;
-    };
-    for (const Slot& s : f.inputs) add(in, s);
-    for (const Slot& s : f.outputs) add(out, s);
+    if (const tfvm_status s = tensors_at(f, inputs, outputs, false, in, out, error); s != TFVM_OK) return s;
     set_deadline(c);
     return run_by_steps(c, f, in, out, error);
   });
-}
-
-bool fits(const tfvm_context* c, const tfvm_function* f, std::size_t inputs, std::size_t outputs) {
-  return c && f && !c->paused && c->vm == f->vm && inputs == f->inputs.size() && outputs == f->outputs.size() &&
-         !f->has_tapes;
-}
-
-// After a run in slices: the context is free again, unless there is more to do.
-tfvm_status ended(tfvm_context& c, const tfvm_function& f, RunEnd end, tfvm_error* error) {
-  c.paused = end == RunEnd::Paused ? &f : nullptr;
-  if (end == RunEnd::Paused) return TFVM_PAUSED;
-  c.context.limits.pause.reset();
-  if (end == RunEnd::Done) return TFVM_OK;
-  return guarded(error, [&]() -> tfvm_status { return failed(c, c.context.error(), error); });
 }
 
 }  // namespace
@@ -223,40 +81,6 @@ tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const
   return guarded(error, [&]() -> tfvm_status { return failed(*c, c->context.error(), error); });
 }
 
-tfvm_status tfvm_run_for(tfvm_context* c, const tfvm_function* f, const void* const* inputs, size_t input_count,
-                         void* const* outputs, size_t output_count, int64_t us, tfvm_error* error) noexcept {
-  if (!fits(c, f, input_count, output_count)) return bad_call(c, f, input_count, output_count, error);
-  if (us < 0) return misuse(error, "a negative time");
-  if (!f->function.plan)
-    return fail(error, TFVM_UNSUPPORTED, "a function that writes, or has custom ops, can't run in slices");
-  return guarded(error, [&]() -> tfvm_status {
-    const Plan& plan = *f->function.plan;
-    std::byte** roots = c->context.open(plan);
-    if (!roots) return failed(*c, c->context.error(), error);
-    if (const tfvm_status s = set_pointers(*f, roots, inputs, outputs, error); s != TFVM_OK) return s;
-    if (overlap(*f, roots) != Overlap::None)
-      return misuse(error, "outputs overlap each other or inputs, which a call in slices can't have");
-    set_deadline(*c);
-    c->context.limits.pause = steady_clock::now() + microseconds(us);
-    return ended(*c, *f, c->context.run_open(plan), error);
-  });
-}
-
-tfvm_status tfvm_resume(tfvm_context* c, int64_t us, tfvm_error* error) noexcept {
-  if (!c || !c->paused) return misuse(error, "the context has no paused call");
-  if (us < 0) return misuse(error, "a negative time");
-  c->context.limits.pause = steady_clock::now() + microseconds(us);
-  const tfvm_function& f = *c->paused;
-  return ended(*c, f, c->context.resume(*f.function.plan), error);
-}
-
-void tfvm_abandon(tfvm_context* c) noexcept {
-  if (!c || !c->paused) return;
-  c->context.abandon();
-  c->context.limits.pause.reset();
-  c->paused = nullptr;
-}
-
 tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_view* inputs, size_t input_count,
                             const tfvm_view* outputs, size_t output_count, tfvm_error* error) noexcept {
   if (!fits(c, f, input_count, output_count)) return bad_call(c, f, input_count, output_count, error);
@@ -265,7 +89,7 @@ tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_
     std::vector<Tensor> in, out;
     const auto add = [&](std::vector<Tensor>& to, const tfvm_view* views, std::size_t count) -> Status {
       for (std::size_t k = 0; k < count; ++k) {
-        Result<Tensor> t = capi::tensor_over(*capi::view_at(views, k));
+        Result<Tensor> t = tensor_over(*view_at(views, k));
         if (!t) return std::move(t).error();
         to.push_back(*std::move(t));
       }

@@ -70,9 +70,10 @@ tfvm_status tfvm_value_from_dlpack(tfvm_vm* vm, DLManagedTensor* tensor, tfvm_va
       auto* m = static_cast<DLManagedTensor*>(p);
       if (m->deleter) m->deleter(m);
     };
+    Layout layout = t->layout();
     StorageRef storage = StorageRef::borrow(t->base(), 0, release, tensor);  // the last that can fail
     if (!storage) throw std::bad_alloc();
-    out->value.leaves[0] = Tensor::over(t->base(), t->dtype(), t->layout(), std::move(storage));
+    out->value.leaves[0] = Tensor::over(t->base(), t->dtype(), std::move(layout), std::move(storage));
     *value = out.release();
     return TFVM_OK;
   });

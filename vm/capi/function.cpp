@@ -82,6 +82,19 @@ tfvm_status tfvm_prepare_for(tfvm_vm* vm, const char* callee, const tfvm_view* a
   });
 }
 
+tfvm_status tfvm_prepare_values(tfvm_vm* vm, const char* callee, tfvm_value* const* arguments, size_t count,
+                                tfvm_function** function, tfvm_error* error) noexcept {
+  if (!arguments && count > 0) return misuse(error, "arguments are needed");
+  for (std::size_t k = 0; k < count; ++k)
+    if (!arguments[k] || !vm || arguments[k]->vm != vm->vm)
+      return misuse(error, "an argument is NULL or of another VM");
+  return prepare(vm, callee, function, error, [&]() -> Result<std::vector<TypeId>> {
+    std::vector<TypeId> types;
+    for (std::size_t k = 0; k < count; ++k) types.push_back(arguments[k]->value.type);
+    return types;
+  });
+}
+
 void tfvm_function_release(tfvm_function* function) noexcept { delete function; }
 
 size_t tfvm_input_count(const tfvm_function* function) noexcept { return function ? function->inputs.size() : 0; }

@@ -46,6 +46,17 @@ struct tfvm_function {
   std::vector<std::string> state;  // of tfvm_make_functional: names of the leading inputs
 };
 
+namespace tfvm::capi {
+
+// A call by steps that may pause: the caller's outputs, and what the run refers to.
+struct Slices {
+  Slices(Context& context, std::span<const Tensor> all) : globals(all.begin(), all.end()), run(context, globals) {}
+  std::vector<Tensor> globals, out;
+  EagerRun run;
+};
+
+}  // namespace tfvm::capi
+
 struct tfvm_context {
   explicit tfvm_context(std::shared_ptr<tfvm::VM> v) : vm(std::move(v)), context(vm->budget()) {}
   std::shared_ptr<tfvm::VM> vm;
@@ -56,6 +67,7 @@ struct tfvm_context {
   void (*print)(void*, const char*, const tfvm_view*) = nullptr;
   void* print_user = nullptr;
   const tfvm_function* paused = nullptr;
+  std::unique_ptr<tfvm::capi::Slices> slices;  // of a paused function that runs by steps
 };
 
 namespace tfvm::capi {

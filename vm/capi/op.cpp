@@ -1,5 +1,6 @@
 // Custom ops: the host's C functions as kernels of the VM.
 #include <algorithm>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -77,7 +78,7 @@ Result<std::vector<TensorType>> shape(const tfvm_op& op, std::string_view name, 
 extern "C" tfvm_status tfvm_register_op(tfvm_vm* vm, const char* name, const tfvm_op* op, tfvm_error* error) noexcept {
   if (!vm || !name || !op) return misuse(error, "a VM, a name and an op are needed");
   return guarded(error, [&]() -> tfvm_status {
-    const auto given = capi::read_struct(op);
+    const auto given = capi::read_struct(op, offsetof(tfvm_op, derivative));
     if (!given || !given->kernel) return misuse(error, "the op's size or its kernel is not set");
     CustomOp made;
     made.strided = given->strided != 0;
@@ -85,6 +86,11 @@ extern "C" tfvm_status tfvm_register_op(tfvm_vm* vm, const char* name, const tfv
                                                       std::span<const Tensor> results) {
       return run(o, n, args, results);
     };
+    const auto text = [](const char* rule) { return std::string(rule ? rule : ""); };
+    made.rules = {text(given->derivative), text(given->custom_jvp), text(given->custom_vjp_fwd),
+                  text(given->custom_vjp_bwd), text(given->custom_vmap)};
+    if (made.rules.forward.empty() != made.rules.backward.empty())
+      return misuse(error, "custom_vjp needs both its functions");
     if (given->shape)
       made.shape = [o = *given, n = std::string(name)](std::span<const CustomArgType> args) {
         return shape(o, n, args);

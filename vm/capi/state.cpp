@@ -47,6 +47,7 @@ tfvm_status copy(tfvm_vm* vm, const char* name, const tfvm_view* view, bool into
       return fail(error, TFVM_TYPE, "@" + std::string(name) + " is " + own.type_text() + ", not " + given->type_text());
     const Tensor &to = into_state ? own : *given, &from = into_state ? *given : own;
     copy_elements(to.layout(), to.base(), from.layout(), from.base(), size_of(to.dtype()));
+    if (into_state) own.storage()->written(0);
     return TFVM_OK;
   });
 }
@@ -123,7 +124,7 @@ tfvm_status tfvm_make_functional(tfvm_vm* vm, const char* callee, const char* ty
                                  tfvm_error* error) noexcept {
   if (!vm || !callee || !function) return misuse(error, "a VM, a callee and a place for the function are needed");
   return guarded(error, [&]() -> tfvm_status {
-    const Result<std::vector<std::string>> names = vm->vm->state_of(callee);
+    Result<std::vector<std::string>> names = vm->vm->state_of(callee);
     if (!names) return fail(error, names.error(), *vm->vm);
     const std::string_view c = callee;
     const std::string lifted =
@@ -136,7 +137,7 @@ tfvm_status tfvm_make_functional(tfvm_vm* vm, const char* callee, const char* ty
     }
     if (types && *types) all += (all.empty() ? "" : ", ") + std::string(types);
     const tfvm_status s = tfvm_prepare(vm, lifted.c_str(), types ? all.c_str() : nullptr, function, error);
-    if (s == TFVM_OK) (*function)->state = *names;
+    if (s == TFVM_OK) (*function)->state = *std::move(names);
     return s;
   });
 }

@@ -48,9 +48,10 @@ tfvm_status tfvm_value_over(tfvm_vm* vm, const tfvm_view* memory, void (*release
     auto out = std::make_unique<tfvm_value>();
     out->vm = vm->vm;
     out->value = vm->vm->value(t);
+    Layout layout = t.layout();
     StorageRef storage = StorageRef::borrow(t.base(), 0, release, user);  // the last that can fail
     if (!storage) throw std::bad_alloc();
-    out->value.leaves[0] = Tensor::over(t.base(), t.dtype(), t.layout(), std::move(storage));
+    out->value.leaves[0] = Tensor::over(t.base(), t.dtype(), std::move(layout), std::move(storage));
     *value = out.release();
     return TFVM_OK;
   });

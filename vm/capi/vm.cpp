@@ -1,4 +1,6 @@
 // Making a VM and loading programs.
+#include <cstddef>
+
 #include "vm/capi/handles.h"
 
 namespace {
@@ -60,8 +62,10 @@ tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_er
   return guarded(error, [&]() -> tfvm_status {
     VmOptions o;
     if (options) {
-      const auto given = capi::read_struct(options);
+      const auto given = capi::read_struct(options, offsetof(tfvm_vm_options, flags));
       if (!given) return misuse(error, "the size of the options is not set");
+      if ((given->flags & ~TFVM_FUNCTIONALIZE) != 0) return misuse(error, "unknown flags");
+      o.functionalize = (given->flags & TFVM_FUNCTIONALIZE) != 0;
       if (given->memory_limit < 0) return misuse(error, "the memory limit is negative");
       if (given->memory_limit > 0) o.memory_limit = given->memory_limit;
       if (given->allocator) {

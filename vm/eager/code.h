@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vm/eager/custom.h"
+#include "vm/eager/saved.h"
 #include "vm/eager/view.h"
 #include "vm/plan/planner.h"
 
@@ -46,6 +47,8 @@ struct EagerStep {
   std::vector<std::int64_t> globals;  // Plan: leading inputs; Global: the one
   PlanRef plan;
   DebugId plan_debug = kNone<DebugId>;  // failures whose origin is there are those of this instruction
+  std::vector<std::uint8_t> kept;       // Plan: per result that packs are made of, may it be an input itself?
+  std::uint32_t site = 0;               // writes: in WriteSites
   ViewOp view;
   Tensor value;
   std::vector<EagerRef> targets;
@@ -78,6 +81,7 @@ class EagerCache {
   using Prepare = std::function<Result<FunctionId>(FunctionId)>;
   explicit EagerCache(PlanCache& plans, Prepare prepare = {}) : plans_(plans), prepare_(std::move(prepare)) {}
   CustomOps ops;  // of the host
+  WriteSites sites;
   // As PlanCache::get; what it calls is made too.
   Result<EagerRef> get(Tables& t, FunctionId f, const BudgetRef& budget);
   // Full, or with a custom op in it or in what it calls: no plan can be made of it.

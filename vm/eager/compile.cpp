@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "bytecode/aliasing.h"
 #include "bytecode/elaborate/globals.h"
 #include "bytecode/expand/writes.h"
 #include "functionalize/functionalize.h"
@@ -13,8 +14,6 @@
 namespace tfvm {
 
 namespace {
-
-bool is_custom(Op op) { return op == Op::extern_ || op == Op::auto_functionalized || op == Op::auto_functionalized_v2; }
 
 ValueType value_type(const Tables& t, TypeId type) {
   const Dims dims = t.types.dims(type);
@@ -69,6 +68,8 @@ class EagerCompiler {
     return n;
   }
 
+  std::size_t leaves_of(ValueId v) const { return first_[index(v) + 1] - first_[index(v)]; }
+
   EagerStep& step(Kind kind, const Instr& in, std::uint32_t i) {
     EagerStep& s = code_->steps.emplace_back();
     s.kind = kind;
@@ -76,6 +77,8 @@ class EagerCompiler {
     s.name = info(in.op).effect == OpEffect::Write ? write_name(t_, in.op, in.attrs) : std::string(name(in.op));
     for (ValueId v : in.operands) append(s.in, v);
     for (std::uint32_t k = 0; k < in.num_results; ++k) append(s.out, in.result(k));
+    if (info(in.op).effect == OpEffect::Write)
+      s.site = cache_.sites.add(s.name, t_.debugs.find_loc(f_.debug, s.origin.instr));
     return s;
   }
 
@@ -92,6 +95,7 @@ class EagerCompiler {
       code_->results.push_back(code_->params + static_cast<Slot>(k));
     code_->slots = code_->params + static_cast<Slot>(code_->results.size());
     s.out = code_->results;
+    s.kept = pack_leaves(t_, body_.result_types());
     s.globals = std::move(core->globals);
     s.plan = std::move(core->plan);
     code_->steps.push_back(std::move(s));
@@ -238,7 +242,28 @@ class EagerCompiler {
     s.plan = (*made)->plan;
     s.plan_debug = (*made)->debug;
     s.globals = (*made)->globals;
+    if (kind == Kind::Plan) keep(s, i, in, alone.params);
     return ok();
+  }
+
+  // Packs may keep inputs. But what of a pack that is a result, of which the body itself writes into an input later
+  // (as transforms of functions that write do), would be of no use: that input is copied.
+  void keep(EagerStep& s, std::uint32_t i, const Instr& in, std::span<const ValueId> params) {
+    std::vector<TypeId> types;
+    bool leaves = false;
+    for (std::uint32_t k = 0; k < in.num_results; ++k) {
+      types.push_back(body_.type(in.result(k)));
+      leaves = leaves || std::ranges::find(body_.results, in.result(k)) != body_.results.end();
+    }
+    s.kept = pack_leaves(t_, types);
+    if (s.kept.empty() || !leaves) return;
+    const std::vector<std::uint32_t> written = written_behind(t_, body_, i);
+    const Sharing shares = sharing(t_, body_);
+    std::vector<Roots> roots;  // per parameter of the plan
+    for (std::int64_t g : s.globals) roots.push_back({static_cast<std::uint32_t>(g) | kGlobalRoot});
+    for (ValueId v : params) roots.insert(roots.end(), leaves_of(v), shares.values[index(v)]);
+    for (const ResultCopy& c : s.plan->result_copies)
+      if (std::ranges::find_first_of(roots[c.param], written) != roots[c.param].end()) s.kept[c.result] = 0;
   }
 
   Result<const EagerCache::Core*> instruction_plan(FunctionId f) {
@@ -384,7 +409,7 @@ bool EagerCache::runs_by_steps(const Tables& t, FunctionId f) {
 Result<EagerRef> EagerCache::get(Tables& t, FunctionId f, const BudgetRef& budget) {
   if (const auto it = codes_.find(f); it != codes_.end()) return it->second;
   FunctionId full = f;
-  if (!t.body(f).full && has_functional_custom(t, f)) {
+  if (has_functional_custom(t, f)) {
     const Result<FunctionId> written = reinplace(t, f, {});
     if (!written) return written.error();
     full = *written;

@@ -1,6 +1,10 @@
 #pragma once
 // Runs full functions as written: views alias, writes go into storage, calls see their arguments' storage.
+//
+// Blocks that run stand on a stack of the run's own, not on that of C++: so a call may pause between any two steps, at
+// the back edge of every loop, and within a plan, and go on later with the same bits.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,13 +14,12 @@
 
 namespace tfvm {
 
-std::int64_t integer_of(const Tensor& t);  // of a scalar
-
 class EagerRun {
  public:
   // `globals`: the tensors of params and buffers by declaration; they are read and written in place.
-  EagerRun(Context& context, std::span<const Tensor> globals);
-  ~EagerRun();
+  // `sites` names writes in errors; it may be null.
+  EagerRun(Context& context, std::span<const Tensor> globals, const WriteSites* sites = nullptr);
+  ~EagerRun();  // of a paused run: abandons it
   EagerRun(const EagerRun&) = delete;
 
   // Results alias inputs and each other where the program says so. Errors as Context::call's, and Code::Type for a view
@@ -24,44 +27,85 @@ class EagerRun {
   Result<std::vector<Tensor>> call(const EagerCode& code, std::vector<Tensor> args);
   StepOrigin failed_at() const { return failed_at_; }
 
+  // The same in slices, by limits.pause of the context. Paused: `resume` goes on, and the context is for nothing else
+  // until this run has ended or is gone. Done: take_results(). Failed: error().
+  RunEnd start(const EagerCode& code, std::vector<Tensor> args);
+  RunEnd resume();
+  std::vector<Tensor> take_results() { return std::move(results_); }
+  Error error() const { return *error_; }
+
  private:
+  // A block on its way: its code up to step `at`, which is waiting where a block above runs for it.
   struct Frame {
+    const EagerCode* code;
+    std::size_t at = 0;
     std::vector<Tensor> slots;
+    // Of the loop at `at`: trips made, what it carries and stacks, and whether `body` is on its way, or `cond`.
+    std::int64_t trip = 0;
+    bool in_body = false;
+    std::int64_t length = 0;
+    std::vector<Tensor> carries, scanned, stacked, tapes;
+    std::size_t owners_mark = 0, tapes_mark = 0;  // what of kept_ was there before this block
     std::vector<Tensor> take(const Slots& from, std::size_t begin, std::size_t count) const;
+    void give(const Slots& to, std::vector<Tensor>&& values);
   };
-  Status step(const EagerStep& s, Frame& f);
-  Status plan(const EagerStep& s, Frame& f);
-  Status write(const EagerStep& s, Frame& f);
+  enum class Next : std::uint8_t { Step, Block, Paused };  // done; a block was entered; left in a pause
+
+  RunEnd go_on();
+  RunEnd failed(Error e);
+  Result<Next> advance();
+  void enter(const EagerCode& code, std::vector<Tensor> args);
+  Status leave();  // the innermost block has ended: its results go to the step that waits
+  Status poll();   // at each trip and call
+  Status look();
+
+  // A step up to its end, or to where it enters a block. (steps.cpp)
+  Result<Next> step(const EagerStep& s, Frame& f);
+  Result<Next> plan(const EagerStep& s, Frame& f, std::vector<Tensor> outputs);
+  Result<Next> plan_ended(const EagerStep& s, Frame& f, RunEnd end);
+  Status constant(const EagerStep& s, Frame& f);
+  Status view(const EagerStep& s, Frame& f);
   Status copy(const EagerStep& s, Frame& f);
   Status update(const EagerStep& s, Frame& f);
-  Status branch(const EagerStep& s, Frame& f);
-  Status loop(const EagerStep& s, Frame& f);
-  Status scan(const EagerStep& s, Frame& f);
-  Status tape_scan(const EagerStep& s, Frame& f);
+  Status custom(const EagerStep& s, Frame& f);
+  Status make_fresh(std::vector<Tensor>& tensors);
+  // Blocks of a step. (blocks.cpp)
+  Result<Next> enter_block(const EagerStep& s, Frame& f);
+  Status block_ended(const EagerStep& s, Frame& f, std::vector<Tensor> out);
+  Status start_loop(const EagerStep& s, Frame& f);
+  Status enter_cond(const EagerStep& s, Frame& f);
+  Status enter_body(const EagerStep& s, Frame& f);
+  Status enter_trip(const EagerStep& s, Frame& f);  // of a scan, or its end
+  // Tapes. (tapes.cpp)
+  std::int64_t tape_trips(const Tensor& trips, std::span<const Tensor> tapes);
+  Status make_tapes(const EagerStep& s, Frame& f);
   Result<Tensor> new_tape(std::int64_t record_bytes);
+  Result<Tensor> read_record(const Tensor& tape, std::int64_t trip, const ValueType& type);
   Status write_record(const Tensor& tape, std::optional<std::int64_t> trip, const Tensor& record);
   Status own_tapes(const EagerCode& code, std::vector<Tensor>& out);
-  Status custom(const EagerStep& s, Frame& f);
-  Status after_plan(const EagerStep& s, Status done);
-  std::vector<Tensor> plan_inputs(const EagerStep& s, const Frame& f) const;
-  Result<std::vector<Tensor>> values(const EagerCode& code, std::vector<Tensor> args);
-  Status make_fresh(std::vector<Tensor>& tensors);
-  Status poll();
 
   Context& context_;
-  const RunLimits limits_;  // of the caller
+  const RunLimits limits_;  // of the caller; the pause is read where it stands
   const std::span<const Tensor> globals_;
+  const WriteSites* const sites_;
   std::int64_t steps_left_;
+  std::vector<Frame> frames_;     // outermost first
+  std::vector<Tensor> in_, out_;  // of the plan at hand, until it has ended
+  bool plan_paused_ = false, pause_due_ = false;
+  std::vector<Tensor> results_;
+  std::optional<Error> error_;
   StepOrigin failed_at_;
   bool failed_ = false;
-  // What tapes stand in that this run made or was given by plans. A call that gives no tape lets go of those made in
+  // What tapes stand in that this run made or was given by plans. A block that gives no tape lets go of those made in
   // it.
   struct Kept {
     std::vector<Tensor> owners;
     Tapes tapes;
   };
   std::shared_ptr<Kept> kept_;
-  std::uint32_t depth_ = 0;
 };
+
+// An integer of one element; those of u64 beyond i64 are the largest.
+std::int64_t integer_of(const Tensor& t);
 
 }  // namespace tfvm

@@ -36,6 +36,7 @@ class Emitter {
   void emit_call(const ItemSource& s, const Instr& in);
   void emit_while(const ItemSource& s, const Instr& in);
   void emit_scan(const ItemSource& s, const Instr& in);
+  void make_native(ScanStep& x);
   void emit_tape_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
   LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "vm/plan/emit.h"
+#include "vm/plan/loop_body.h"
+#include "vm/plan/planner.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -120,8 +123,27 @@ void Emitter::emit_scan(const ItemSource& s, const Instr& in) {
   for (std::uint32_t k = carries; k < s.out.size(); ++k)
     x.outputs.push_back({base_place(s.out[k]), x.body->results[k].bytes});
   x.frame = work(x.body->frame_bytes);
+  make_native(x);
   plan_.steps.push_back({StepKind::Scan, static_cast<std::uint32_t>(plan_.scans.size())});
   plan_.scans.push_back(std::move(x));
+}
+
+// The whole loop as machine code: its bases are the memory of the body's parameters, then of its results.
+void Emitter::make_native(ScanStep& x) {
+  if (!x.body->as_nest || x.length < 1) return;
+  std::optional<LoopNest> made = scan_loop(*x.body->as_nest, x, *x.body);
+  std::vector<Address> bases(plan_.places.begin() + x.consts.begin,
+                             plan_.places.begin() + x.consts.begin + x.consts.count);
+  for (const LoopCarry& c : x.carries) bases.push_back(c.init);
+  for (const ScanRow& r : x.inputs) bases.push_back(r.place);
+  for (const LoopCarry& c : x.carries) bases.push_back(c.result);
+  for (const ScanRow& r : x.outputs) bases.push_back(r.place);
+  if (!made || bases.size() > ScanStep::kMaxBases) return;
+  const auto loop = std::make_shared<const LoopNest>(*std::move(made));
+  x.native = options_.tiers->slot([loop](NestCompiler& compiler) { return compiler.compile(*loop); });
+  x.work = std::min(work_of(loop->body), std::int64_t{1} << 40);
+  x.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
+  plan_.places.insert(plan_.places.end(), bases.begin(), bases.end());
 }
 
 void Emitter::emit_tape_scan(const ItemSource& s, const Instr& in) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -153,6 +154,7 @@ class Lowering {
     if (is_view(in.op)) return lower_view(in);
     if (is_elementwise(in.op)) return lower_elementwise(in);
     if (is_nest_reduction(in.op)) return lower_reduction(in);
+    if (lower_outer_product(in)) return ok();
     switch (in.op) {
       case Op::iota: {
         const Access& out = define(in.result());
@@ -246,6 +248,40 @@ class Lowering {
       add_nest(elementwise_nest(in.op, dtype(r), dims(r), operands, out));
     }
     return ok();
+  }
+
+  // A product without contracted axes is elementwise: one step of a chain that starts at 0.
+  bool lower_outer_product(const Instr& in) {
+    if (in.op != Op::dot_general) return false;
+    const DType d = dtype(in.result());
+    if ((d != DType::F32 && d != DType::F64) || dtype(in.operands[0]) != d) return false;
+    if (!t_.attrs.get_ints_at(in.attrs, Key::contract, 0).empty()) return false;
+    if (t_.attrs.has(in.attrs, Key::accum) && t_.attrs.get_dtype(in.attrs, Key::accum) != d) return false;
+    const Dims out_dims = dims(in.result());
+    std::vector<Access> operands;
+    std::size_t free = 0;
+    for (std::size_t s = 0; s < 2; ++s) {
+      Access a = access(in.operands[s]);
+      const std::vector<std::int64_t> own = std::exchange(a.strides, std::vector<std::int64_t>(out_dims.size(), 0));
+      const Ints batch = t_.attrs.get_ints_at(in.attrs, Key::batch, s);
+      for (std::size_t k = 0; k < batch.size(); ++k) a.strides[k] = own[static_cast<std::size_t>(batch[k])];
+      if (s == 0) free = batch.size();
+      for (std::size_t k = 0; k < own.size(); ++k)
+        if (std::ranges::find(batch, static_cast<std::int64_t>(k)) == batch.end()) a.strides[free++] = own[k];
+      operands.push_back(std::move(a));
+    }
+    const Access& out = define(in.result());
+    if (out_.bases[out.base].bytes == 0) return true;
+    Nest nest = elementwise_nest(Op::fma, d, out_dims, operands, out);
+    NestNode product = nest.nodes.back(), zero;
+    zero.kind = NestNodeKind::Constant;
+    zero.dtype = d;
+    product.in[2] = static_cast<std::uint32_t>(nest.nodes.size() - 1);
+    nest.nodes.back() = zero;
+    nest.nodes.push_back(product);
+    ++nest.stores[0].node;
+    add_nest(std::move(nest));
+    return true;
   }
 
   Status lower_reduction(const Instr& in) {

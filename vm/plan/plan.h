@@ -59,8 +59,9 @@ struct Plan {
   std::vector<ResultCopy> result_copies;
   StorageRef pool;  // constants
   std::int64_t frame_bytes = 0;
-  bool gives_tapes = false;  // among its results
-  std::uint32_t depth = 1;   // of nested calls and control flow
+  std::shared_ptr<const Nest> as_nest;  // the whole of it, where it is the body of a loop and one nest; see loop_body.h
+  bool gives_tapes = false;             // among its results
+  std::uint32_t depth = 1;              // of nested calls and control flow
   // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.
   std::vector<std::uint32_t> param_last_read, result_write;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;  // (parameter, result) read and written by one step

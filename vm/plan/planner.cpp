@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "vm/plan/emit.h"
+#include "vm/plan/loop_body.h"
 #include "vm/plan/update_report.h"
 
 namespace tfvm {
@@ -20,14 +21,18 @@ ValueType value_type(const Tables& t, TypeId id) {
 }
 
 // Of `order` (callees first), those that the root's plan or another needed one calls: inlined functions need no plan.
+// `bodies`: those that a scan runs.
 std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& flats,
-                                            const std::vector<FunctionId>& order) {
+                                            const std::vector<FunctionId>& order,
+                                            std::unordered_set<FunctionId>& bodies) {
   std::unordered_set<FunctionId> needed{order.back()};
   for (std::size_t k = order.size(); k-- > 0;) {
     if (!needed.contains(order[k])) continue;
     const Body& b = flats[order[k]].body;
-    for (std::uint32_t i = 0; i < b.num_instrs(); ++i)
+    for (std::uint32_t i = 0; i < b.num_instrs(); ++i) {
       for (FunctionId g : callees(t, b.ops[i], b.attrs[i])) needed.insert(g);
+      if (b.ops[i] == Op::scan) bodies.insert(t.attrs.get_func(b.attrs[i], Key::body));
+    }
   }
   return needed;
 }
@@ -40,7 +45,7 @@ PlanOptions plan_options_of_environment() {
   return o;
 }
 
-Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const PlanOptions& options,
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, bool is_body, const PlanOptions& options,
                           const PlanLookup& lookup) {
   if (flat.body.full) return Error(Code::Unsupported, "a plan is made of a function that writes: with functionalize");
   auto plan = std::make_shared<Plan>();
@@ -53,6 +58,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
     if (b.bytes < 0 || b.bytes > kMaxBytes)
       return Error(Code::Memory, "a value is larger than any memory that this could run in");
   for (const ValueType& r : plan->results) plan->gives_tapes = plan->gives_tapes || r.is_tape;
+  if (is_body && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan);
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
@@ -71,11 +77,12 @@ Result<PlanRef> PlanCache::get(Tables& t, FunctionId f) {
   }
   Flattener flats(t, options_.inlining);
   const std::vector<FunctionId> order = flats.add(f);
-  const auto needed = needed_plans(t, flats, order);
+  std::unordered_set<FunctionId> bodies;
+  const auto needed = needed_plans(t, flats, order, bodies);
   const PlanLookup lookup = [&](FunctionId g) { return plans_.at(g); };
   for (FunctionId g : order) {
     if (!needed.contains(g) || plans_.contains(g)) continue;
-    Result<PlanRef> plan = make_plan(t, flats[g], g, options_, lookup);
+    Result<PlanRef> plan = make_plan(t, flats[g], g, bodies.contains(g), options_, lookup);
     if (!plan) return std::move(plan).error().note("in " + t.debugs.function_name(g.debug, t.strings));
     plans_.emplace(g, *std::move(plan));
   }

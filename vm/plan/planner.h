@@ -38,8 +38,8 @@ class PlanCache {
   std::unordered_map<FunctionId, PlanRef> plans_;
 };
 
-// One plan of a flat body whose callees have plans.
-Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const PlanOptions& options,
+// One plan of a flat body whose callees have plans. `is_body`: of a loop.
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, bool is_body, const PlanOptions& options,
                           const std::function<PlanRef(FunctionId)>& lookup);
 
 }  // namespace tfvm

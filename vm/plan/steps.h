@@ -97,6 +97,7 @@ struct ScanRow {
 };
 
 struct ScanStep {
+  static constexpr std::size_t kMaxBases = 512;  // of native code
   PlanRef body;
   std::int64_t length = 0;
   bool reverse = false;
@@ -104,6 +105,9 @@ struct ScanStep {
   std::vector<LoopCarry> carries;
   std::vector<ScanRow> inputs, outputs;
   Address frame;
+  std::shared_ptr<NativeSlot> native;  // the whole loop, over bases of its own; null: trip by trip
+  Addresses bases;
+  std::int64_t work = 0;  // evaluations of nodes in a trip
 };
 
 // A loop over tapes, of as many trips as stand at `trips`; -1: as the longest input has records.

@@ -65,6 +65,24 @@ TEST(NativeNest, LongReductions) {
                   {3, 700, 5}});
 }
 
+// So much memory is written past the caches, where it is aligned.
+TEST(NativeNest, LargeStores) {
+  const std::vector<std::int64_t> dims{257, 16400};
+  for (std::int64_t offset : {0, 1}) {
+    RandomNest made;
+    const Access operands[] = {{0, DType::F32, 0, {1, 0}}, {1, DType::F32, 0, {0, 1}}};
+    const Access out{2, DType::F32, offset, {16400, 1}};
+    made.nest = elementwise_nest(Op::mul, DType::F32, dims, operands, out);
+    for (std::int64_t n : {257, 16400, 257 * 16400 + 1}) made.memory.emplace_back(static_cast<std::size_t>(n * 4));
+    for (std::size_t k = 0; k < made.memory[1].size(); ++k) made.memory[1][k] = static_cast<std::byte>(k * 7 & 63);
+    for (std::size_t k = 0; k < made.memory[0].size(); ++k) made.memory[0][k] = static_cast<std::byte>(k * 5 & 63);
+    for (Isa isa : isas()) {
+      NestCompiler compiler(isa);
+      ASSERT_EQ(compare_tiers(compiler, made, static_cast<unsigned>(offset)), Compared::Equal);
+    }
+  }
+}
+
 // One code serves nests that differ in extents, strides and offsets.
 TEST(NativeNest, NewShapeMakesNoNewCode) {
   NestCompiler compiler;

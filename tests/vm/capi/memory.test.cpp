@@ -1,30 +1,10 @@
 // Memory that is refused, at each place in turn: by the host's allocator, and by operator new.
 #include <cstdlib>
 #include <map>
-#include <mutex>
-#include <new>
 
 #include "tests/vm/capi/host.h"
+#include "tests/vm/capi/refused.h"
 #include "vm/capi/dlpack.h"
-
-namespace {
-thread_local long g_until_refused = -1;  // allocations of this thread that still succeed; -1: all
-
-void* allocate(std::size_t n) {
-  if (g_until_refused == 0) throw std::bad_alloc();
-  if (g_until_refused > 0) --g_until_refused;
-  void* p = std::malloc(n ? n : 1);
-  if (!p) throw std::bad_alloc();
-  return p;
-}
-}  // namespace
-
-void* operator new(std::size_t n) { return allocate(n); }
-void* operator new[](std::size_t n) { return allocate(n); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace tfvm::testing {
 namespace {
@@ -155,9 +135,9 @@ TEST(CApiMemory, OperatorNewRefusesAtEachPlace) {
   for (tfvm_status s = TFVM_MEMORY; s != TFVM_OK; place += 1 + place / 40) {
     message.clear();
     message.reserve(1000);
-    g_until_refused = place;
+    refuse_after(place);
     s = scenario(nullptr, message);
-    g_until_refused = -1;
+    refuse_after(-1);
     ++reached;
     EXPECT_TRUE(s == TFVM_OK || s == TFVM_MEMORY) << place << ": " << tfvm_status_name(s) << " " << message;
   }

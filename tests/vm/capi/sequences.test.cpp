@@ -1,6 +1,7 @@
 // Random sequences of calls of the API, right and wrong ones, with handles released in any order. TFVM_SEQUENCES and
 // TFVM_SEED make it as long as one likes; the address sanitizer says what it thinks of it.
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -16,6 +17,41 @@ long from_environment(const char* name, long otherwise) {
   return text ? std::atol(text) : otherwise;
 }
 
+constexpr std::string_view kWrites = R"(
+extern op "bump"(mut %x: f32[n], %k: f32)
+extern op "curve"(%x: f32[n]) -> f32[n] {derivative=@curve_d}
+buffer @seen: f32[3]
+func @curve_d(%x: f32[n], %y: f32[n], %t: f32[n]) {
+  %c = curve %x
+  %d = mul %c, %t
+  ret %d
+}
+func @bumps(mut %x: f32[3]) -> f32 {
+  %v = narrow %x {axis=0, start=1, length=2}
+  for (;) {length=6} {
+    bump %v, 0.5
+    add_ @seen, 1
+    yield;
+  }
+  %r = reduce_sum %x
+  ret %r
+}
+func @curved(%x: f32[3]) -> f32 {
+  %c = curve %x
+  %r = reduce_sum %c
+  ret %r
+}
+)";
+
+// Halves.
+int kernel(void* self, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t results, char*,
+           std::size_t) {
+  const tfvm_view& x = in[0].tensors[0];
+  auto* to = static_cast<float*>(results ? out[0].data : x.data);
+  for (std::int64_t k = 0; k < x.dims[0]; ++k) to[k] = static_cast<const float*>(x.data)[k] * 0.5f;
+  return ++*static_cast<int*>(self) % 50 == 0;  // fails now and then
+}
+
 class Sequence {
  public:
   explicit Sequence(unsigned seed) : random_(seed) {}
@@ -28,7 +64,7 @@ class Sequence {
   }
 
   void step() {
-    switch (pick(16)) {
+    switch (pick(20)) {
       case 0:
         if (vms_.size() < 3) make(vms_, [&](tfvm_vm** p) { return tfvm_vm_create(nullptr, p, error()); });
         break;
@@ -41,11 +77,13 @@ class Sequence {
       case 3:
       case 4:
         make(functions_, [&](tfvm_function** p) {
-          static constexpr const char* kCallees[] = {"@square",   "grad(@loss)",   "@pick", "@positive",
-                                                     "@forever",  "vmap(@square)", "@b0",   "linearize(@loss)",
-                                                     "grad(@b1)", "@none"};
+          static constexpr const char* kCallees[] = {"@square",       "grad(@loss)",      "@pick",
+                                                     "@positive",     "@forever",         "vmap(@square)",
+                                                     "@b0",           "linearize(@loss)", "grad(@b1)",
+                                                     "@none",         "@bumps",           "grad(@curved)",
+                                                     "vmap(@curved)", "jvp(@bumps)",      "functionalize(@bumps)"};
           static constexpr const char* kTypes[] = {nullptr, "f32[3]", "f32[2,3]", "f32", "i64", "f32[", ""};
-          return tfvm_prepare(any(vms_), kCallees[pick(10)], kTypes[pick(7)], p, error());
+          return tfvm_prepare(any(vms_), kCallees[pick(15)], kTypes[pick(7)], p, error());
         });
         break;
       case 5:
@@ -79,6 +117,20 @@ class Sequence {
         tfvm_set_limits(any(contexts_), 2000, pick(3) * 100);
         break;
       case 15:
+        register_op(any(vms_));
+        break;
+      case 16:
+        state(any(vms_));
+        break;
+      case 17:
+        call_views();
+        break;
+      case 18:
+        make(functions_, [&](tfvm_function** p) {
+          return tfvm_make_functional(any(vms_), pick(2) ? "@bumps" : "@curved", nullptr, p, error());
+        });
+        break;
+      default:
         release();
         break;
     }
@@ -99,10 +151,53 @@ class Sequence {
   }
 
   void load(tfvm_vm* vm) {
-    static const std::string kTexts[] = {std::string(kMany), "func @b0(%x: f32) {\n  ret %x\n}\n", "func @g(", "",
-                                         "param @p: f32[2] = [1]\n"};
-    const std::string& text = kTexts[pick(5)];
+    static const std::string kTexts[] = {
+        std::string(kMany),        std::string(kWrites), "func @b0(%x: f32) {\n  ret %x\n}\n", "func @g(", "",
+        "param @p: f32[2] = [1]\n"};
+    const std::string& text = kTexts[pick(6)];
     tfvm_load_text(vm, text.data(), text.size(), pick(2) ? "a.tfa" : nullptr, nullptr, error());
+  }
+
+  void register_op(tfvm_vm* vm) {
+    tfvm_op op{};
+    op.size = pick(8) ? sizeof op : pick(2) ? offsetof(tfvm_op, derivative) : 4;
+    op.kernel = pick(8) ? &kernel : nullptr;
+    op.user = &kernels_;
+    op.strided = static_cast<int>(pick(2));
+    if (pick(4) == 0) op.derivative = pick(2) ? "@curve_d" : "@nowhere(";
+    if (pick(4) == 0) op.custom_vmap = pick(2) ? "curve" : "@curve_d";
+    tfvm_register_op(vm, pick(2) ? "bump" : "curve", &op, error());
+  }
+
+  void state(tfvm_vm* vm) {
+    const tfvm_view v = some_view();
+    const char* name = pick(2) ? "seen" : "p";
+    tfvm_view seen = TFVM_VIEW;
+    std::string file;
+    const auto keep = [](void* to, const void* bytes, std::size_t size) {
+      static_cast<std::string*>(to)->assign(static_cast<const char*>(bytes), size);
+    };
+    switch (pick(5)) {
+      case 0:
+        return static_cast<void>(tfvm_state_get(vm, name, &v, error()));
+      case 1:
+        return static_cast<void>(tfvm_state_set(vm, name, &v, error()));
+      case 2:
+        return static_cast<void>(tfvm_state_view(vm, name, &seen, error()));
+      default:
+        if (tfvm_state_save(vm, pick(2) ? "npz" : "safetensors", &file, keep, error()) != TFVM_OK) return;
+        if (pick(3) == 0 && !file.empty()) file[pick(file.size())] ^= 0x20;
+        tfvm_state_load(vm, file.data(), pick(4) ? file.size() : pick(file.size() + 1), error());
+    }
+  }
+
+  void call_views() {
+    const tfvm_view in[] = {some_view(), some_view()}, out[] = {some_view(), some_view()};
+    const tfvm_function* f = any(functions_);
+    tfvm_context* c = any(contexts_);
+    if (c && !paused(c)) tfvm_set_limits(c, 2000, 0);
+    calls_ += tfvm_call_views(c, f, in, std::min<std::size_t>(tfvm_input_count(f), 2), out,
+                              std::min<std::size_t>(tfvm_output_count(f), 2), error()) == TFVM_OK;
   }
 
   tfvm_view some_view() {
@@ -195,6 +290,7 @@ class Sequence {
   tfvm_error error_ = TFVM_ERROR;
   float memory_[128] = {};
   long calls_ = 0;
+  int kernels_ = 0;  // runs of them
   std::vector<tfvm_vm*> vms_;
   std::vector<tfvm_context*> contexts_;
   std::vector<tfvm_function*> functions_;

@@ -90,7 +90,7 @@ TEST(CApiSlices, NestedLoopsConditionsAndReductions) {
   std::vector<double> ys(40), zs(40);
   ASSERT_EQ(h.call(f, {&n, &x}, {&whole, ys.data()}), TFVM_OK) << h.e.message;
   EXPECT_TRUE(std::isfinite(whole));
-  EXPECT_GT(slices_until_done(h, f, {&n, &x}, {&sliced, zs.data()}, 0), 100);
+  EXPECT_GT(slices_until_done(h, f, {&n, &x}, {&sliced, zs.data()}, 0), 20);
   EXPECT_EQ(whole, sliced);
   EXPECT_EQ(ys, zs);
   EXPECT_GT(slices_until_done(h, f, {&n, &x}, {&sliced, zs.data()}, 50), 2);

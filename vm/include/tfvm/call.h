@@ -55,6 +55,9 @@ tfvm_status tfvm_call(tfvm_context* context, const tfvm_function* function, cons
 tfvm_status tfvm_call_views(tfvm_context* context, const tfvm_function* function, const tfvm_view* inputs,
                             size_t input_count, const tfvm_view* outputs, size_t output_count,
                             tfvm_error* error) TFVM_NOEXCEPT;
+/* For values like these: the way to prepare what takes a pack, lin and bwd. As tfvm_prepare. */
+tfvm_status tfvm_prepare_values(tfvm_vm* vm, const char* callee, tfvm_value* const* arguments, size_t count,
+                                tfvm_function** function, tfvm_error* error) TFVM_NOEXCEPT;
 /* With values; counts are those of the language, where a pack is one value. Results are fresh. */
 tfvm_status tfvm_call_values(tfvm_context* context, const tfvm_function* function, tfvm_value* const* inputs,
                              size_t input_count, tfvm_value** outputs, size_t output_count,
@@ -64,7 +67,9 @@ tfvm_status tfvm_call_values(tfvm_context* context, const tfvm_function* functio
    and gives the same again, and so on. Results have the bits of a call in one piece. All pointers stay in use until the
    end, and the context can do nothing else (TFVM_MISUSE) until then, or until the call is abandoned. A call pauses
    between two steps of its plan or two blocks of a fused loop nest; a single large kernel (a dot, a sort, a reduction
-   over the outer dims alone) is waited for. Outputs must not overlap inputs; TFVM_UNSUPPORTED for a function that writes or has custom ops. */
+   over the outer dims alone, a kernel of the host) is waited for. A function that writes, or has custom ops, pauses
+   between any two of its steps, too; what it has written by then stands in its `mut` inputs. Outputs must not overlap
+   inputs. */
 tfvm_status tfvm_run_for(tfvm_context* context, const tfvm_function* function, const void* const* inputs,
                          size_t input_count, void* const* outputs, size_t output_count, int64_t microseconds,
                          tfvm_error* error) TFVM_NOEXCEPT;

@@ -34,11 +34,24 @@ typedef struct tfvm_op {
   int (*shape)(void* user, const tfvm_op_argument* arguments, size_t argument_count, tfvm_op_type* results,
                size_t capacity);
   int strided; /* the kernel takes arguments with any strides; 0: they are made row-major for it */
+  /* Rules, each NULL or a name: "@f", any callee of the program ("vmap(@f)"), or another op of the host ("game.slope").
+     Those that the declaration has ({derivative=@f}) stand before these. x: arguments, y: results, dx, dy: tangents of
+     those that are floats. Of an op that writes, y are the results and then the new values of its `mut` arguments.
+       derivative        (x…, y…, dx…) -> dy…, linear in dx: serves forward and reverse mode, at all orders
+       custom_jvp        (x…, dx…) -> (y…, dy…)
+       custom_vjp_fwd    (x…) -> (y…, r…), with
+       custom_vjp_bwd    (r…, cotangents of y…) -> cotangents of x…: reverse mode alone
+       custom_vmap       (x…) -> (y…), each with a leading batch dim. Without it vmap calls the op lane by lane.
+     A transform that needs a rule and finds none, or one that doesn't fit, fails when the function is prepared. */
+  const char* derivative;
+  const char* custom_jvp;
+  const char* custom_vjp_fwd;
+  const char* custom_vjp_bwd;
+  const char* custom_vmap;
 } tfvm_op;
 
 /* For functions that are prepared from now on; in place of an older op of that name. An op runs in the interpreter
-   only. Its derivative is that of the function around it: {derivative=@rule}, {custom_jvp=…}, {custom_vjp=…}. `user`
-   must live as long as the VM and its functions. */
+   only. `user` must live as long as the VM and its functions. */
 tfvm_status tfvm_register_op(tfvm_vm* vm, const char* name, const tfvm_op* op, tfvm_error* error) TFVM_NOEXCEPT;
 
 #ifdef __cplusplus

@@ -17,9 +17,16 @@ typedef struct tfvm_vm_options {
      thread that loads or prepares; it must not use the VM. NULL: silence. */
   void (*log)(void* user, const char* category, const char* message);
   void* log_user;
+  uint64_t flags; /* TFVM_FUNCTIONALIZE or 0 */
 } tfvm_vm_options;
 #define TFVM_VM_OPTIONS \
-  { sizeof(tfvm_vm_options), 0, NULL, NULL, NULL }
+  { sizeof(tfvm_vm_options), 0, NULL, NULL, NULL, 0 }
+
+/* Functions that write run by their functional forms, as plans, and their writes are done to the caller's memory when
+   all else is: outputs are the same, and a function that fails has written nothing. One form is made for each way in
+   which arguments share memory; the log ("input_output") tells which, and when a function runs as written all the same.
+ */
+#define TFVM_FUNCTIONALIZE ((uint64_t)1)
 
 /* `options` may be NULL. TFVM_MEMORY; TFVM_UNSUPPORTED on a CPU without AVX2 and FMA. */
 tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_error* error) TFVM_NOEXCEPT;
@@ -34,9 +41,10 @@ typedef struct tfvm_loader {
 } tfvm_loader;
 
 /* Adds the items of a text to the program: functions, params and buffers, whose first values are computed. `name` is
-   for messages (NULL: "text"). Not while functions of the VM are called. No file is read unless there is a loader. Bodies are checked when they are prepared.
-   TFVM_SYNTAX, TFVM_NAME (unknown, or taken), TFVM_IO, and whatever an initial value fails with. A text that fails adds
-   nothing, except that params and buffers whose first value failed are there and can't be used. */
+   for messages (NULL: "text"). Not while functions of the VM are called. No file is read unless there is a loader.
+   Bodies are checked when they are prepared. TFVM_SYNTAX, TFVM_NAME (unknown, or taken), TFVM_IO, and whatever an
+   initial value fails with. A text that fails adds nothing, except that params and buffers whose first value failed are
+   there and can't be used. */
 tfvm_status tfvm_load_text(tfvm_vm* vm, const char* text, size_t size, const char* name, const tfvm_loader* loader,
                            tfvm_error* error) TFVM_NOEXCEPT;
 /* The same for a .tfbc; any bytes are safe to load. */

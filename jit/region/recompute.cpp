@@ -1,0 +1,281 @@
+#include "jit/region/recompute.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <optional>
+#include <unordered_map>
+
+#include "jit/region/edit.h"
+#include "jit/region/reduce.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::int64_t kLarge = 4096;    // elements of a value that is worth it
+constexpr std::int64_t kSmallPart = 8;   // a leaf has at most so small a part of the value's bytes
+constexpr int kMaxCost = 64;             // of an element, in additions
+constexpr std::size_t kMaxReduced = 16;  // elements of a reduction that counts as ops
+constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
+
+// An element of a value at a point of its loops: the only store of a nest.
+using Cheap = Nest;
+
+int cost(const NestNode& n) {
+  if (n.kind != NestNodeKind::Op) return 0;
+  switch (n.op) {
+    case Op::div:
+    case Op::sqrt:
+    case Op::rsqrt:
+    case Op::reciprocal:
+      return 4;
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::zmul:
+    case Op::fma:
+    case Op::neg:
+    case Op::abs:
+    case Op::square:
+    case Op::max:
+    case Op::min:
+    case Op::select:
+    case Op::cast:
+    case Op::eq:
+    case Op::ne:
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::and_:
+    case Op::or_:
+    case Op::not_:
+      return 1;
+    default:
+      return 16;
+  }
+}
+
+std::int64_t points(const Nest& n) {
+  std::int64_t p = 1;
+  for (std::int64_t e : n.extents) p *= e;
+  return p;
+}
+
+// Bytes of the elements that an access touches.
+std::int64_t touched(const Nest& n, const Access& a) {
+  std::int64_t bytes = size_of(a.dtype);
+  for (std::size_t d = 0; d < n.extents.size(); ++d) bytes *= a.strides[d] == 0 ? 1 : n.extents[d];
+  return bytes;
+}
+
+bool is_cheap(const Nest& n) {
+  if (points(n) < kLarge || is_complex(n.stores[0].to.dtype)) return false;
+  const std::int64_t bytes = points(n) * size_of(n.stores[0].to.dtype);
+  int sum = 0;
+  for (const NestNode& node : n.nodes) {
+    if (node.kind == NestNodeKind::Load && touched(n, n.accesses[node.access]) * kSmallPart > bytes) return false;
+    sum += cost(node);
+  }
+  return sum <= kMaxCost;
+}
+
+// The loops of a load in those of the value: i_v = offset_v + sum over l of strides[l][v] * i_l.
+struct Mapped {
+  std::vector<std::int64_t> offset;
+  std::vector<std::vector<std::int64_t>> strides;
+};
+
+class Reader {
+ public:
+  Reader(const Nest& nest, const Cheap& value) : nest_(nest), value_(value), to_(value.stores[0].to) {}
+
+  // nullopt: the load doesn't go along the loops of the value.
+  std::optional<Mapped> map(const Access& a) const {
+    Mapped m;
+    if (a.dtype != to_.dtype || a.offset < to_.offset || !digits(a.offset - to_.offset, m.offset)) return std::nullopt;
+    std::vector<std::int64_t> least = m.offset, most = m.offset;
+    for (std::size_t l = 0; l < nest_.extents.size(); ++l) {
+      const std::int64_t s = nest_.extents[l] == 1 ? 0 : a.strides[l];
+      std::vector<std::int64_t> by;
+      if (!digits(std::abs(s), by)) return std::nullopt;
+      for (std::size_t v = 0; v < by.size(); ++v) {
+        if (s < 0) by[v] = -by[v];
+        (by[v] < 0 ? least : most)[v] += by[v] * (nest_.extents[l] - 1);
+      }
+      m.strides.push_back(std::move(by));
+    }
+    for (std::size_t v = 0; v < least.size(); ++v)
+      if (least[v] < 0 || most[v] >= value_.extents[v]) return std::nullopt;
+    return m;
+  }
+
+  static Access moved(const Access& a, const Mapped& m) {
+    Access to{a.base, a.dtype, a.offset, {}};
+    for (std::size_t v = 0; v < m.offset.size(); ++v) to.offset += a.strides[v] * m.offset[v];
+    for (const auto& by : m.strides) {
+      std::int64_t s = 0;
+      for (std::size_t v = 0; v < by.size(); ++v) s += a.strides[v] * by[v];
+      to.strides.push_back(s);
+    }
+    return to;
+  }
+
+ private:
+  // `elements` as places of the value's loops, of which each goes over whole rounds of those inside it.
+  bool digits(std::int64_t elements, std::vector<std::int64_t>& out) const {
+    out.assign(value_.extents.size(), 0);
+    for (std::size_t v = 0; v < out.size(); ++v) {
+      if (value_.extents[v] == 1) continue;
+      out[v] = elements / to_.strides[v];
+      elements %= to_.strides[v];
+    }
+    return elements == 0;
+  }
+
+  const Nest& nest_;
+  const Cheap& value_;
+  const Access& to_;
+};
+
+bool is_row_major(const Nest& n) {
+  const Access& a = n.stores[0].to;
+  std::int64_t expected = 1;
+  for (std::size_t d = n.extents.size(); d-- > 0;) {
+    if (n.extents[d] != 1 && a.strides[d] != expected) return false;
+    expected *= n.extents[d];
+  }
+  return true;
+}
+
+class Recomputer {
+ public:
+  explicit Recomputer(std::span<const std::uint8_t> live_out) : live_out_(live_out) {}
+
+  void take(FuseItem& item) {
+    if (!item.nest) return;
+    inline_loads(*item.nest);
+    const Nest& n = *item.nest;
+    if (n.stores.size() + n.reductions.size() != 1 || points(n) == 0) return;
+    std::optional<Nest> value = n.has_reduction() ? without_reduction(n) : n;
+    if (!value || live_out_[value->stores[0].to.base] || !is_row_major(*value) || !is_cheap(*value)) return;
+    const std::uint32_t base = value->stores[0].to.base;
+    cheap_.emplace(base, *std::move(value));
+  }
+
+ private:
+  void inline_loads(Nest& nest) {
+    const bool any = std::ranges::any_of(nest.nodes, [&](const NestNode& n) {
+      return n.kind == NestNodeKind::Load && cheap_.contains(nest.accesses[n.access].base);
+    });
+    if (!any || points(nest) == 0) return;
+    Nest out;
+    out.extents = nest.extents;
+    out.reduced = nest.reduced;
+    std::vector<std::uint32_t> map;
+    for (const NestNode& n : nest.nodes) map.push_back(copy(nest, n, map, out));
+    for (const Store& s : nest.stores) out.stores.push_back({map[s.node], s.to});
+    for (const Reduction& r : nest.reductions) out.reductions.push_back({r.op, map[r.node], r.to});
+    if (out.nodes.size() <= kMaxNodes && out.accesses.size() <= kMaxAccesses) nest = std::move(out);
+  }
+
+  std::uint32_t copy(const Nest& nest, NestNode n, const std::vector<std::uint32_t>& map, Nest& out) {
+    if (n.kind == NestNodeKind::Load) {
+      const Access& a = nest.accesses[n.access];
+      if (const auto it = cheap_.find(a.base); it != cheap_.end())
+        if (const auto m = Reader(nest, it->second).map(a)) return splice(it->second, *m, out);
+    }
+    if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
+      n.access = add_access(out, nest.accesses[n.access]);
+    for (std::uint32_t& in : n.in)
+      if (in != kNoNode) in = map[in];
+    return add_node(out, n);
+  }
+
+  static std::uint32_t splice(const Cheap& value, const Mapped& m, Nest& out) {
+    std::vector<std::uint32_t> map;
+    for (NestNode n : value.nodes) {
+      if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
+        n.access = add_access(out, Reader::moved(value.accesses[n.access], m));
+      for (std::uint32_t& in : n.in)
+        if (in != kNoNode) in = map[in];
+      map.push_back(add_node(out, n));
+    }
+    return map[value.stores[0].node];
+  }
+
+  // A reduction over a few elements as ops, in its order.
+  static std::optional<Nest> without_reduction(const Nest& n) {
+    const Reduction& r = n.reductions[0];
+    if (is_complex(r.to.dtype) || r.to.dtype == DType::F16 || r.to.dtype == DType::BF16) return std::nullopt;
+    std::size_t count = 1, last = 0;
+    bool is_row = true;  // all that is reduced is at the end
+    for (std::size_t d = 0; d < n.extents.size(); ++d) {
+      if (n.extents[d] == 1) continue;
+      if (n.reduced[d]) count *= static_cast<std::size_t>(n.extents[d]);
+      is_row = is_row && (n.reduced[d] || count == 1);
+      last = d;
+      if (count > kMaxReduced) return std::nullopt;
+    }
+    if (!is_row && n.reduced[last]) return std::nullopt;  // rows in sequence
+    Nest out;
+    const auto kept = [&](const Access& a) {
+      Access to{a.base, a.dtype, a.offset, {}};
+      for (std::size_t d = 0; d < n.extents.size(); ++d)
+        if (!n.reduced[d]) to.strides.push_back(a.strides[d]);
+      return to;
+    };
+    for (std::size_t d = 0; d < n.extents.size(); ++d)
+      if (!n.reduced[d]) out.extents.push_back(n.extents[d]);
+    out.reduced.assign(out.extents.size(), 0);
+    std::vector<std::uint32_t> values;
+    for (std::size_t at = 0; at < count; ++at) {
+      std::vector<std::uint32_t> map;
+      for (NestNode node : n.nodes) {
+        if (node.kind == NestNodeKind::Load || node.kind == NestNodeKind::Iota) {
+          Access a = kept(n.accesses[node.access]);
+          auto rest = static_cast<std::int64_t>(at);
+          for (std::size_t d = n.extents.size(); d-- > 0;) {
+            if (!n.reduced[d]) continue;
+            a.offset += rest % n.extents[d] * n.accesses[node.access].strides[d];
+            rest /= n.extents[d];
+          }
+          node.access = add_access(out, a);
+        }
+        for (std::uint32_t& in : node.in)
+          if (in != kNoNode) in = map[in];
+        map.push_back(add_node(out, node));
+      }
+      values.push_back(map[r.node]);
+    }
+    NestNode join;
+    join.op = combining(r.op);
+    join.dtype = r.to.dtype;
+    const auto combine = [&](std::size_t a, std::size_t b) {
+      join.in = {values[a], values[b], kNoNode};
+      values[a] = add_node(out, join);
+    };
+    if (is_row) {
+      for (std::size_t w = std::bit_ceil(count) / 2; w > 0; w /= 2)
+        for (std::size_t j = 0; j < w && j + w < count; ++j) combine(j, j + w);
+    } else {
+      for (std::size_t j = 1; j < count; ++j) combine(0, j);
+    }
+    if (out.nodes.size() > kMaxNodes || out.accesses.size() > kMaxAccesses) return std::nullopt;
+    out.stores.push_back({values[0], kept(r.to)});
+    return out;
+  }
+
+  std::span<const std::uint8_t> live_out_;
+  std::unordered_map<std::uint32_t, Cheap> cheap_;  // by base
+};
+
+}  // namespace
+
+void recompute(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out) {
+  Recomputer r(live_out);
+  for (FuseItem& item : items) r.take(item);
+}
+
+}  // namespace tfvm

@@ -1,0 +1,145 @@
+// Values by pairs, computed by each reader, against the same nests run one by one.
+#include "jit/region/recompute.h"
+
+#include <cstring>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "jit/region/build.h"
+#include "reference.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::int64_t kN = 70, kC = 3;
+const std::vector<std::int64_t> kPairs{kN, kN}, kVectors{kN, kN, kC};
+const Access kRow{0, DType::F32, 0, {kC, 0, 1}}, kColumn{0, DType::F32, 0, {0, kC, 1}};  // of x: f32[70,3]
+
+Access vectors(std::uint32_t base) { return row_major(base, DType::F32, kVectors); }
+Access pairs(std::uint32_t base) { return row_major(base, DType::F32, kPairs); }
+
+FuseItem item(Nest nest) {
+  FuseItem i;
+  i.nest = std::move(nest);
+  return i;
+}
+
+FuseItem op(Op o, const std::vector<std::int64_t>& dims, std::vector<Access> in, const Access& out) {
+  return item(elementwise_nest(o, DType::F32, dims, in, out));
+}
+
+FuseItem sum(const std::vector<std::int64_t>& dims, std::vector<std::int64_t> axes, const Access& in, Access out) {
+  return item(reduce_nest(Op::reduce_sum, dims, axes, in, std::move(out)));
+}
+
+std::vector<std::vector<float>> run(const std::vector<FuseItem>& items, std::size_t bases) {
+  std::vector<std::vector<float>> memory(bases, std::vector<float>(static_cast<std::size_t>(kN * kN * kC), -1));
+  for (std::size_t i = 0; i < memory[0].size(); ++i) memory[0][i] = static_cast<float>(i * 37 % 101) / 8 - 5;
+  std::vector<std::byte*> pointers;
+  for (auto& m : memory) pointers.push_back(reinterpret_cast<std::byte*>(m.data()));
+  for (const FuseItem& i : items)
+    if (i.nest) reference_run(*i.nest, pointers.data());
+  return memory;
+}
+
+void expect_same(const std::vector<FuseItem>& items, const std::vector<FuseItem>& fused,
+                 const std::vector<std::uint8_t>& live) {
+  const auto expected = run(items, live.size()), got = run(fused, live.size());
+  for (std::size_t b = 0; b < live.size(); ++b) {
+    if (live[b]) {
+      ASSERT_EQ(std::memcmp(got[b].data(), expected[b].data(), sizeof(float) * got[b].size()), 0) << b;
+    }
+  }
+}
+
+// Forces of a pair potential: differences, squares, their sums, factors, products, sums over one of the two.
+TEST(Recompute, PairsAreNeverStored) {
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::sub, kVectors, {kRow, kColumn}, vectors(1)));
+  items.push_back(op(Op::mul, kVectors, {vectors(1), vectors(1)}, vectors(2)));
+  items.push_back(sum(kVectors, {2}, vectors(2), {3, DType::F32, 0, {kN, 1}}));
+  items.push_back(op(Op::reciprocal, kPairs, {pairs(3)}, pairs(4)));
+  items.push_back(op(Op::mul, kVectors, {vectors(1), {4, DType::F32, 0, {kN, 1, 0}}}, vectors(5)));
+  items.push_back(sum(kVectors, {0}, vectors(5), {6, DType::F32, 0, {kC, 1}}));
+  items.push_back(sum(kVectors, {1}, vectors(5), {7, DType::F32, 0, {kC, 1}}));
+  items.push_back(sum(kPairs, {0, 1}, pairs(4), {8, DType::F32, 0, {}}));
+  const std::vector<std::uint8_t> live{0, 0, 0, 0, 0, 0, 1, 1, 1};
+  const auto fused = fuse(items, live);
+  expect_same(items, fused, live);
+  ASSERT_EQ(fused.size(), 3u);
+  for (const FuseItem& i : fused) EXPECT_TRUE(i.nest->stores.empty()) << text(*i.nest);
+}
+
+// An outer product that is read transposed is computed as its reader has its loops.
+TEST(Recompute, OuterProductIsWrittenOnce) {
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::mul, kPairs, {{0, DType::F32, 0, {kC, 0}}, {0, DType::F32, 1, {0, kC}}}, pairs(1)));
+  items.push_back(item(copy_nest(kPairs, {1, DType::F32, 0, {1, kN}}, pairs(2))));
+  const std::vector<std::uint8_t> live{0, 0, 1};
+  const auto fused = fuse(items, live);
+  expect_same(items, fused, live);
+  ASSERT_EQ(fused.size(), 1u);
+  EXPECT_EQ(text(*fused[0].nest),
+            "extents [70, 70] reduced [0, 0]\n"
+            "n0 = load f32 b0 + 0 [0, 3]\n"
+            "n1 = load f32 b0 + 1 [3, 0]\n"
+            "n2 = mul f32 n0 n1\n"
+            "store n2 -> f32 b2 + 0 [70, 1]\n");
+}
+
+TEST(Recompute, RandomProgramsKeepTheirResults) {
+  std::mt19937_64 rng(3);
+  for (int k = 0; k < 60; ++k) {
+    std::vector<FuseItem> items;
+    std::vector<std::uint8_t> live{0};
+    std::vector<std::uint32_t> of_vectors, of_pairs;
+    const auto define = [&](bool lives) {
+      live.push_back(lives);
+      return static_cast<std::uint32_t>(live.size() - 1);
+    };
+    const auto read = [&]() -> Access {
+      if (!of_pairs.empty() && rng() % 3 == 0) {
+        const std::uint32_t b = of_pairs[rng() % of_pairs.size()];
+        return rng() % 2 ? Access{b, DType::F32, 0, {kN, 1, 0}} : Access{b, DType::F32, 0, {1, kN, 0}};
+      }
+      if (of_vectors.empty() || rng() % 4 == 0) return rng() % 2 ? kRow : kColumn;
+      const std::uint32_t b = of_vectors[rng() % of_vectors.size()];
+      switch (rng() % 4) {
+        case 0:  // the other way round
+          return {b, DType::F32, 0, {kC, kN * kC, 1}};
+        case 1:  // reversed
+          return {b, DType::F32, kN * kN * kC - 1, {-kN * kC, -kC, -1}};
+        case 2:  // as if it had other dims
+          return {b, DType::F32, 0, {kC, kC, 1}};
+        default:
+          return vectors(b);
+      }
+    };
+    for (int i = 0; i < 9; ++i) {
+      switch (rng() % 6) {
+        case 0: {
+          const std::uint32_t b = define(rng() % 6 == 0);
+          items.push_back(sum(kVectors, {2}, read(), {b, DType::F32, 0, {kN, 1}}));
+          of_pairs.push_back(b);
+          break;
+        }
+        case 1:
+          items.push_back(
+              sum(kVectors, {static_cast<std::int64_t>(rng() % 2)}, read(), {define(true), DType::F32, 0, {kC, 1}}));
+          break;
+        default: {
+          const std::uint32_t b = define(rng() % 6 == 0);
+          items.push_back(op(rng() % 2 ? Op::add : Op::max, kVectors, {read(), read()}, vectors(b)));
+          of_vectors.push_back(b);
+        }
+      }
+    }
+    expect_same(items, fuse(items, live), live);
+  }
+}
+
+}  // namespace
+
+}  // namespace tfvm

@@ -1,0 +1,288 @@
+// Scans as machine code: which become one loop, and that bits are those of the interpreter, for every form of a scan
+// and every kind of step that is unrolled.
+#include <atomic>
+#include <functional>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "bytecode/consts.h"
+#include "vm/print.h"
+#include "vm/type_text.h"
+#include "vm/vm.h"
+
+namespace tfvm {
+namespace {
+
+constexpr std::string_view kProgram = R"(
+func @pendulum(%th: f32[n], %om: f32[n], %c: f32[n]) {
+  %a, %b = for (%t = %th, %o = %om) {length=50} {
+    %s = sin %t
+    %p = mul %s, -9.81
+    %d = mul %c, %o
+    %acc = sub %p, %d
+    %k = mul %acc, 0.01
+    %o2 = add %o, %k
+    %h = mul %o2, 0.01
+    %t2 = add %t, %h
+    yield %t2, %o2
+  }
+  ret %a, %b
+}
+func @miss(%th: f32[n], %om: f32[n], %c: f32[n]) {
+  %a, %b = call @pendulum(%th, %om, %c)
+  %p = mul %a, %b
+  %r = reduce_sum %p
+  ret %r
+}
+func @pendulum_grad = grad(@miss, argnums=[0, 1, 2])
+func @pendulum_hessian = hvp(@miss)
+
+// Rows in and out, backwards; a carry that stays, two that change places, one that nobody reads.
+func @rows(%x: f64[n], %y: f64[n], %w: f64[n], %us: f64[t,n], %scale: f64[t]) {
+  %a, %b, %k, %l, %outs, %flags = scan (%a = %x, %b = %y, %k = %w, %l = %y; %u = %us, %s = %scale) {reverse=true} {
+    %q = mul %u, %s
+    %p = add %a, %q
+    %r = mul %p, %k
+    %f = gt %r, %b
+    yield %b, %r, %k, %u; %r, %f
+  }
+  ret %a, %b, %k, %l, %outs, %flags
+}
+// Integers, bools, conversions, a counter that is the same for all lanes.
+func @kinds(%x: i64[n], %p: bool[n], %z: f32[n]) {
+  %a, %b, %i, %c = for (%a = %x, %b = %p, %i = 0, %c = %z) {length=9} {
+    %j = add %i, 1
+    %d = cast %i {dtype=f32}
+    %e = mul %c, %d
+    %f = sin %e
+    %g = gt %f, 0.25
+    %h = xor %g, %b
+    %m = mul %a, 6364136223846793005
+    %o = add %m, %j
+    %q = select %h, %o, %a
+    yield %q, %h, %j, %f
+  }
+  ret %a, %b, %i, %c
+}
+// States of a few numbers: slices, concat, pad, sums, products of small matrices.
+func @small(%x: f32[n,3], %m: f32[3,3], %ms: f32[n,3,3]) {
+  %a = for (%s = %x;) {length=7} {
+    %p = dot %s, %m
+    %v = reshape %p {shape=[(n), 3, 1]}
+    %q = matmul %ms, %v
+    %r = reshape %q {shape=[(n), 3]}
+    %first = slice %r {start=[0, 0], limit=[(n), 1]}
+    %rest = slice %r {start=[0, 1], limit=[(n), 3]}
+    %turned = concat %rest, %first {axis=1}
+    %padded = pad %first, 0.5 {low=[0, 1], high=[0, 1]}
+    %t = add %turned, %padded
+    %norm = reduce_sum %t {axes=[1], keepdims=true}
+    %big = reduce_max %t {axes=[1], keepdims=true}
+    %n1 = abs %norm
+    %n2 = add %n1, 1
+    %u = div %t, %n2
+    %w = sub %u, %big
+    %z = tanh %w
+    yield %z;
+  }
+  ret %a
+}
+func @small_sum(%x: f32[n,3], %m: f32[3,3], %ms: f32[n,3,3]) {
+  %a = call @small(%x, %m, %ms)
+  %r = reduce_sum %a
+  ret %r
+}
+func @small_grad = grad(@small_sum, argnums=[0, 1, 2])
+// No batch: every number is a value of its own.
+func @one(%x: f64[4], %m: f64[4,4]) {
+  %a, %tr = scan (%s = %x;) {length=20} {
+    %y = dot %m, %s
+    %z = tanh %y
+    yield %z; %z
+  }
+  %q = mul %tr, %tr
+  %r = reduce_sum %q
+  ret %r, %a
+}
+func @one_loss(%x: f64[4], %m: f64[4,4]) {
+  %r, %a = call @one(%x, %m)
+  ret %r
+}
+func @one_grad = grad(@one_loss, argnums=[0, 1])
+func @long(%x: f32, %us: f32[60000]) {
+  %a, %c, %ys = scan (%a = %x, %c = %x; %u = %us) {reverse=true} {
+    %s = sin %a
+    %b = add %s, %u
+    %d = mul %b, %c
+    yield %b, %c; %d
+  }
+  ret %a, %c, %ys
+}
+// A counter of all lanes beside carries of each.
+func @counted(%x: f32[150], %n: f32) {
+  %a, %i, %is = scan (%a = %x, %i = %n;) {length=3000} {
+    %j = add %i, 1
+    %k = mul %i, 0.001
+    %s = sin %a
+    %b = add %s, %k
+    yield %b, %j; %k
+  }
+  ret %a, %i, %is
+}
+func @scalar(%x: f32, %y: f32) {
+  %a, %b = for (%a = %x, %b = %y) {length=300} {
+    %s = sin %a
+    %c = add %s, %b
+    %d = mul %c, 0.5
+    yield %b, %d
+  }
+  ret %a, %b
+}
+)";
+
+// Called with a plan that is about to be run on these inputs: it may do so itself.
+using Runner = std::function<Result<std::vector<Tensor>>(Context&, const Plan&, std::span<const Tensor>)>;
+
+struct Run {
+  std::vector<Tensor> results;
+  std::int64_t steps_left = 0;
+  int native = 0, scans = 0;  // of the scans of the plan: those with machine code, and all
+};
+
+Tensor random_tensor(std::mt19937& rng, const ValueType& type) {
+  Tensor t = *Tensor::make(nullptr, type.dtype, type.dims);
+  const std::int64_t size = size_of(type.dtype);
+  for (std::int64_t at = 0; at < type.bytes; at += size) {
+    double v = static_cast<double>(static_cast<int>(rng() % 4001) - 2000) / 1000;
+    if (type.dtype == DType::Bool) v = static_cast<double>(rng() % 2);
+    store_element(type.dtype, v, t.data() + at);
+  }
+  return t;
+}
+
+Run run(const std::string& function, const std::vector<std::string>& types, const TierOptions& tier,
+        const Runner& runner = {}) {
+  VmOptions options;
+  options.tier = tier;
+  auto vm = *VM::create(options);
+  const Status loaded = vm->load_text(kProgram, "loops.tfa");
+  EXPECT_TRUE(loaded) << loaded.error().message;
+  std::string list;
+  for (const std::string& s : types) list += (list.empty() ? "" : ", ") + s;
+  const auto args = parse_types(vm->tables().types, list);
+  EXPECT_TRUE(args) << list;
+  auto f = vm->entry(function, *args);
+  EXPECT_TRUE(f) << function << ": " << f.error().message;
+  Run out;
+  if (!f) return out;
+  std::mt19937 rng(7);
+  std::vector<Tensor> inputs;
+  for (const ValueType& p : f->plan->params) inputs.push_back(random_tensor(rng, p));
+  Context context(vm->budget());
+  context.limits.steps = 100000;
+  auto results = runner ? runner(context, *f->plan, inputs) : context.call(*f->plan, inputs);
+  out.steps_left = context.steps_left();
+  EXPECT_TRUE(results) << results.error().message;
+  if (results) out.results = *std::move(results);
+  for (const ScanStep& s : f->plan->scans) {
+    ++out.scans;
+    out.native += s.native && s.native->ready();
+  }
+  return out;
+}
+
+// In the interpreter and as machine code of every instruction set: each scan is one native loop, and bits are equal.
+void expect_native(const std::string& function, const std::vector<std::string>& types, const Runner& runner = {}) {
+  if (!NestCompiler::is_available()) GTEST_SKIP();
+  const Run expected = run(function, types, {.tier = Tier::Interp});
+  for (Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    if (isa == Isa::Avx512 && NestCompiler::best_isa() != isa) continue;
+    const Run got = run(function, types, {.tier = Tier::Jit, .isa = isa}, runner);
+    EXPECT_GT(got.scans, 0);
+    EXPECT_EQ(got.native, got.scans) << function;
+    EXPECT_EQ(got.steps_left, expected.steps_left) << function;
+    ASSERT_EQ(got.results.size(), expected.results.size());
+    for (std::size_t k = 0; k < got.results.size(); ++k)
+      EXPECT_EQ(print(got.results[k], {.full = true}), print(expected.results[k], {.full = true}))
+          << function << " result " << k;
+  }
+}
+
+TEST(NativeLoop, Batches) {
+  for (const char* n : {"1", "3", "8", "33", "150"}) {
+    const std::string v = std::string("f32[") + n + "]";
+    expect_native("@pendulum", {v, v, v});
+    expect_native("@pendulum_grad", {v, v, v});
+  }
+  expect_native("@scalar", {"f32", "f32"});
+}
+
+TEST(NativeLoop, RowsAndCarries) {
+  for (const char* n : {"1", "5", "40"}) {
+    const std::string v = std::string("f64[") + n + "]";
+    expect_native("@rows", {v, v, v, std::string("f64[6,") + n + "]", "f64[6]"});
+  }
+}
+
+TEST(NativeLoop, Kinds) {
+  for (const char* n : {"1", "7", "70"}) {
+    const std::string d = std::string("[") + n + "]";
+    expect_native("@kinds", {"i64" + d, "bool" + d, "f32" + d});
+  }
+  expect_native("@counted", {"f32[150]", "f32"});
+}
+
+TEST(NativeLoop, SmallDims) {
+  for (const char* n : {"1", "2", "20"}) {
+    const std::string d = std::string("[") + n;
+    expect_native("@small", {"f32" + d + ",3]", "f32[3,3]", "f32" + d + ",3,3]"});
+  }
+  expect_native("@one", {"f64[4]", "f64[4,4]"});
+  expect_native("@one_grad", {"f64[4]", "f64[4,4]"});
+}
+
+// A few trips at a time where somebody watches: a run that pauses whenever it may has the same bits and steps.
+TEST(NativeLoop, Pauses) {
+  int pauses = 0;
+  const Runner paused = [&](Context& context, const Plan& plan, std::span<const Tensor> in) {
+    context.limits.pause = RunLimits::Time{};
+    std::vector<Tensor> results;
+    std::byte** pointers = context.open(plan);
+    for (const Tensor& t : in) *pointers++ = t.data();
+    for (const ValueType& r : plan.results) {
+      results.push_back(*Tensor::make(nullptr, r.dtype, r.dims));
+      *pointers++ = results.back().data();
+    }
+    RunEnd end = context.run_open(plan);
+    for (; end == RunEnd::Paused; end = context.resume(plan)) ++pauses;
+    EXPECT_EQ(end, RunEnd::Done);
+    return Result<std::vector<Tensor>>(std::move(results));
+  };
+  expect_native("@long", {"f32", "f32[60000]"}, paused);
+  expect_native("@counted", {"f32[150]", "f32"}, paused);
+  EXPECT_GT(pauses, 20);
+}
+
+TEST(NativeLoop, LooksAtTheFlag) {
+  std::atomic<bool> cancel = false;
+  expect_native("@long", {"f32", "f32[60000]"}, [&](Context& context, const Plan& plan, std::span<const Tensor> in) {
+    context.limits.cancel = &cancel;
+    return context.call(plan, in);
+  });
+}
+
+// The trip that goes beyond the limit of steps is where it ends, as in the interpreter.
+TEST(NativeLoop, StepLimit) {
+  const Runner limited = [](Context& context, const Plan& plan, std::span<const Tensor> in) {
+    context.limits.steps = 299;
+    EXPECT_FALSE(context.call(plan, in));
+    context.limits.steps = 300;
+    return context.call(plan, in);
+  };
+  run("@scalar", {"f32", "f32"}, {.tier = Tier::Interp}, limited);
+  run("@scalar", {"f32", "f32"}, {.tier = Tier::Jit}, limited);
+}
+
+}  // namespace
+}  // namespace tfvm

@@ -1,0 +1,77 @@
+#pragma once
+// What the entry points of calls share: checks of handles, and of the caller's pointers.
+
+#include <chrono>
+
+#include "vm/capi/handles.h"
+
+namespace tfvm::capi {
+
+// May the function be called so in the context? Else bad_call says why not.
+inline bool fits(const tfvm_context* c, const tfvm_function* f, std::size_t inputs, std::size_t outputs) {
+  return c && f && !c->paused && c->vm == f->vm && inputs == f->inputs.size() && outputs == f->outputs.size() &&
+         !f->has_tapes;
+}
+[[gnu::cold]] tfvm_status bad_call(const tfvm_context* c, const tfvm_function* f, std::size_t inputs,
+                                   std::size_t outputs, tfvm_error* error);
+[[gnu::cold]] tfvm_status bad_pointer(tfvm_error* error, const char* what, std::size_t k, const void* p);
+// The call failed: its error, with the program's line, which is that of the step `at`.
+[[gnu::cold]] tfvm_status failed(tfvm_context& c, Error e, StepOrigin at, tfvm_error* error);
+[[gnu::cold]] inline tfvm_status failed(tfvm_context& c, Error e, tfvm_error* error) {
+  return failed(c, std::move(e), c.context.failed_at(), error);
+}
+
+// Of a call that begins now.
+inline void set_deadline(tfvm_context& c) {
+  auto& deadline = c.context.limits.deadline;
+  deadline.reset();
+  if (c.microseconds > 0) [[unlikely]]
+    deadline = std::chrono::steady_clock::now() + std::chrono::microseconds(c.microseconds);
+}
+
+// Writes the pointers that the caller gave behind those of the globals. OK, or why not.
+inline tfvm_status set_pointers(const tfvm_function& f, std::byte** roots, const void* const* inputs,
+                                void* const* outputs, tfvm_error* error) {
+  for (std::byte* g : f.globals) *roots++ = g;
+  for (std::size_t k = 0; k < f.inputs.size(); ++k) {
+    const Slot& s = f.inputs[k];
+    const void* p = inputs[k];
+    if ((reinterpret_cast<std::uintptr_t>(p) & s.misaligned) != 0 || (!p && s.bytes > 0)) [[unlikely]]
+      return bad_pointer(error, "input", k, p);
+    *roots++ = static_cast<std::byte*>(const_cast<void*>(p));  // parameters are only read
+  }
+  for (std::size_t k = 0; k < f.outputs.size(); ++k) {
+    const Slot& s = f.outputs[k];
+    void* p = outputs[k];
+    if ((reinterpret_cast<std::uintptr_t>(p) & s.misaligned) != 0 || (!p && s.bytes > 0)) [[unlikely]]
+      return bad_pointer(error, "output", k, p);
+    *roots++ = static_cast<std::byte*>(p);
+  }
+  return TFVM_OK;
+}
+
+inline bool apart(const std::byte* a, std::size_t n, const std::byte* b, std::size_t m) {
+  return a + n <= b || b + m <= a;
+}
+
+enum class Overlap : std::uint8_t { None, Inputs, Outputs };
+Overlap overlap_of_several(const tfvm_function& f, std::byte* const* roots);
+// Of outputs with inputs, or with each other; `roots` as set_pointers has written them.
+inline Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
+  const std::size_t inputs = f.inputs.size();
+  if (f.outputs.size() != 1 || inputs > 64) return overlap_of_several(f, roots);
+  const std::byte* const* in = roots + f.globals.size();
+  const std::size_t bytes = f.outputs[0].bytes;
+  bool found = false;
+  for (std::size_t k = 0; k < inputs; ++k) found |= !apart(in[inputs], bytes, in[k], f.inputs[k].bytes);
+  return found ? Overlap::Inputs : Overlap::None;
+}
+
+// Of a function that runs by steps. The caller's memory as tensors; misuse where outputs overlap each other, and where
+// they are to be `apart` from inputs, too.
+tfvm_status tensors_at(const tfvm_function& f, const void* const* inputs, void* const* outputs, bool apart,
+                       std::vector<Tensor>& in, std::vector<Tensor>& out, tfvm_error* error);
+// Results that are the caller's memory are saved before any output is written.
+tfvm_status write_results(tfvm_context& c, std::vector<Tensor> results, std::span<const Tensor> out, tfvm_error* error);
+
+}  // namespace tfvm::capi

@@ -1,0 +1,150 @@
+#include "vm/plan/unroll.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/region/build.h"
+
+namespace tfvm {
+
+Unroller::Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes)
+    : t_(t), flat_(flat), low_(low), plan_(plan), lanes_(std::move(lanes)), values_(low.bases.size()) {
+  out_.extents = lanes_;
+  out_.reduced.assign(lanes_.size(), 0);
+}
+
+bool Unroller::run() {
+  for (std::size_t k = 0; k < low_.items.size(); ++k)
+    if (!(low_.items[k].nest ? nest(*low_.items[k].nest) : opaque(low_.sources[k])) || !is_small()) return false;
+  return std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });
+}
+
+bool Unroller::is_small() const {
+  return out_.nodes.size() <= kMaxUnrolled && out_.accesses.size() <= kMaxUnrolledLoads &&
+         out_.stores.size() <= kMaxUnrolledStores;
+}
+
+bool Unroller::has_lanes(Dims extents) const {
+  return extents.size() >= lanes_.size() && std::equal(lanes_.begin(), lanes_.end(), extents.begin());
+}
+
+// What has no lanes is the same for all.
+Strides Unroller::lane_strides(const Access& a, bool has) const {
+  Strides s(lanes_.size(), 0);
+  for (std::size_t d = 0; d < s.size() && has; ++d)
+    if (lanes_[d] != 1) s[d] = a.strides[d];
+  return s;
+}
+
+std::int64_t Unroller::offset(const Access& a, const Index& at) {
+  std::int64_t o = a.offset;
+  for (std::size_t d = 0; d < at.size(); ++d) o += a.strides[d] * at[d];
+  return o;
+}
+
+bool Unroller::nest(const Nest& n) {
+  const bool has = has_lanes(n.extents);
+  if (n.has_reduction()) return reduction(n, has);
+  std::vector<std::uint32_t> now;
+  return for_points(n.extents, has, [&](const Index& at) {
+    if (!nodes_at(n, at, has, now)) return false;
+    for (const Store& s : n.stores) store(s.to, at, has, now[s.node]);
+    return true;
+  });
+}
+
+bool Unroller::nodes_at(const Nest& n, const Index& at, bool has, std::vector<std::uint32_t>& now) {
+  now.clear();
+  for (NestNode node : n.nodes) {
+    std::uint32_t v = kNoNode;
+    switch (node.kind) {
+      case NestNodeKind::Load:
+        v = element(n.accesses[node.access], at, has);
+        break;
+      case NestNodeKind::Iota:
+        v = iota(node, n.accesses[node.access], at, has);
+        break;
+      case NestNodeKind::Constant:
+        v = add(node);
+        break;
+      case NestNodeKind::Op:
+        for (std::uint32_t& in : node.in)
+          if (in != kNoNode) in = now[in];
+        v = add(node);
+    }
+    if (v == kNoNode) return false;
+    now.push_back(v);
+  }
+  return true;
+}
+
+std::uint32_t Unroller::iota(NestNode node, const Access& a, const Index& at, bool has) {
+  node.access = static_cast<std::uint32_t>(out_.accesses.size());
+  out_.accesses.push_back({0, node.dtype, offset(a, at), lane_strides(a, has)});
+  return add(node);
+}
+
+std::uint32_t Unroller::element(const Access& a, const Index& at, bool has) {
+  const PlanBase& b = low_.bases[a.base];
+  Strides strides = lane_strides(a, has);
+  const std::int64_t o = offset(a, at);
+  if (b.kind == PlanBase::Kind::Param) return load_param(b.index, a.dtype, o, std::move(strides));
+  if (b.kind == PlanBase::Kind::Const) return constant(b, a.dtype, o, strides);
+  const Elements& e = values_[a.base];
+  const auto it = e.nodes.find(o);
+  return it == e.nodes.end() || e.lanes != strides || dtype(it->second) != a.dtype ? kNoNode : it->second;
+}
+
+std::uint32_t Unroller::load_param(std::uint32_t param, DType dtype, std::int64_t offset, Strides strides) {
+  const auto [it, is_new] = loads_.try_emplace({param, offset, strides}, kNoNode);
+  if (!is_new) return it->second;
+  NestNode n;
+  n.kind = NestNodeKind::Load;
+  n.dtype = dtype;
+  n.access = static_cast<std::uint32_t>(out_.accesses.size());
+  out_.accesses.push_back({param, dtype, offset, std::move(strides)});
+  return it->second = add(n);
+}
+
+std::uint32_t Unroller::constant(const PlanBase& b, DType dtype, std::int64_t offset, const Strides& strides) {
+  const auto id = static_cast<ConstId>(b.index);
+  const Constant& c = t_.consts[id];
+  const bool is_one = std::ranges::all_of(strides, [](std::int64_t s) { return s == 0; });
+  if (!is_one && !t_.consts.is_splat(id)) return kNoNode;
+  const std::int64_t size = size_of(dtype), at = is_one ? offset * size : 0;
+  if (size > 8 || at < 0 || at + size > static_cast<std::int64_t>(c.bytes.size())) return kNoNode;
+  NestNode n;
+  n.kind = NestNodeKind::Constant;
+  n.dtype = dtype;
+  std::memcpy(&n.bits, c.bytes.data() + at, static_cast<std::size_t>(size));
+  return add(n);
+}
+
+void Unroller::store(const Access& to, const Index& at, bool has, std::uint32_t node) {
+  const PlanBase& b = low_.bases[to.base];
+  Strides strides = lane_strides(to, has);
+  const std::int64_t o = offset(to, at);
+  if (b.kind == PlanBase::Kind::Result) result(b.index, to.dtype, o, strides, node);
+  Elements& e = values_[to.base];
+  e.lanes = std::move(strides);
+  e.nodes[o] = node;
+}
+
+void Unroller::result(std::uint32_t r, DType dtype, std::int64_t offset, Strides strides, std::uint32_t node) {
+  const auto base = static_cast<std::uint32_t>(plan_.params.size()) + r;
+  out_.stores.push_back({node, {base, dtype, offset, std::move(strides)}});
+}
+
+// A result that is a parameter, element by element.
+bool Unroller::passed(const PassedParam& p) {
+  const ValueType& v = plan_.params[p.param];
+  const Access all = row_major(0, v.dtype, v.dims);
+  const bool has = has_lanes(v.dims);
+  return for_points(v.dims, has, [&](const Index& at) {
+    const std::int64_t o = offset(all, at);
+    result(p.result, v.dtype, o, lane_strides(all, has), load_param(p.param, v.dtype, o, lane_strides(all, has)));
+    return true;
+  });
+}
+
+}  // namespace tfvm

@@ -1,0 +1,99 @@
+#pragma once
+// The steps of a loop's body as one nest over lanes: see loop_body.h. Every other loop of a step is unrolled.
+
+#include <map>
+#include <tuple>
+
+#include "vm/plan/lower.h"
+#include "vm/plan/plan.h"
+
+namespace tfvm {
+
+using Strides = std::vector<std::int64_t>;
+
+class Unroller {
+ public:
+  // `lanes`: the extents of the lanes' dims. Bases of the nest: parameters, then results.
+  Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes);
+  // False: not over these lanes.
+  bool run();
+  Nest take() { return std::move(out_); }
+
+ private:
+  using Index = std::vector<std::int64_t>;
+
+  // A value of the body: what it steps by from lane to lane, and its elements in the first lane, by their places.
+  struct Elements {
+    Strides lanes;
+    std::map<std::int64_t, std::uint32_t> nodes;
+  };
+
+  bool has_lanes(Dims extents) const;
+  Strides lane_strides(const Access& a, bool has) const;
+  static std::int64_t offset(const Access& a, const Index& at);
+  bool is_small() const;
+
+  bool nest(const Nest& n);
+  bool nodes_at(const Nest& n, const Index& at, bool has, std::vector<std::uint32_t>& now);
+  std::uint32_t element(const Access& a, const Index& at, bool has);
+  std::uint32_t load_param(std::uint32_t param, DType dtype, std::int64_t offset, Strides strides);
+  std::uint32_t constant(const PlanBase& b, DType dtype, std::int64_t offset, const Strides& strides);
+  std::uint32_t iota(NestNode node, const Access& a, const Index& at, bool has);
+  void store(const Access& to, const Index& at, bool has, std::uint32_t node);
+  void result(std::uint32_t r, DType dtype, std::int64_t offset, Strides strides, std::uint32_t node);
+  bool passed(const PassedParam& p);
+
+  // unroll_ops.cpp
+  bool reduction(const Nest& n, bool has);
+  std::uint32_t reduced(Op op, std::vector<std::uint32_t> values, std::size_t row);
+  bool opaque(const ItemSource& s);
+  bool concat(const Instr& in, const ItemSource& s);
+  bool pad(const Instr& in, const ItemSource& s);
+  bool dot(const Instr& in, const ItemSource& s);
+
+  Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
+  Access result_access(const Instr& in, const ItemSource& s) const;
+  std::uint32_t add(const NestNode& n) {
+    out_.nodes.push_back(n);
+    return static_cast<std::uint32_t>(out_.nodes.size() - 1);
+  }
+  std::uint32_t op(Op op, DType dtype, std::uint32_t a, std::uint32_t b, std::uint32_t c = kNoNode);
+  DType dtype(std::uint32_t node) const { return out_.nodes[node].dtype; }
+  // Calls fn(index) at every index of the extents behind the lanes, those of lanes being 0, until it gives false.
+  template <class Fn>
+  bool for_points(Dims extents, bool has, Fn fn);
+
+  const Tables& t_;
+  const FlatBody& flat_;
+  const Lowered& low_;
+  const Plan& plan_;
+  const Strides lanes_;
+  std::vector<Elements> values_;  // per base
+  std::map<std::tuple<std::uint32_t, std::int64_t, Strides>, std::uint32_t> loads_;
+  Nest out_;
+};
+
+// Of one nest. Beyond these a loop is no longer one in registers, and code for it not soon made.
+inline constexpr std::size_t kMaxUnrolled = 4096, kMaxUnrolledLoads = 512, kMaxUnrolledStores = 512;
+
+template <class Fn>
+bool Unroller::for_points(Dims extents, bool has, Fn fn) {
+  const std::size_t first = has ? lanes_.size() : 0;
+  std::int64_t points = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 0) return true;
+    if (d >= first) points *= extents[d];
+    if (points > static_cast<std::int64_t>(kMaxUnrolled)) return false;
+  }
+  Index at(extents.size(), 0);
+  for (; points > 0; --points) {
+    if (!is_small() || !fn(at)) return false;
+    for (std::size_t d = extents.size(); d-- > first;) {
+      if (++at[d] < extents[d]) break;
+      at[d] = 0;
+    }
+  }
+  return true;
+}
+
+}  // namespace tfvm

@@ -1,0 +1,194 @@
+// What is unrolled beside elementwise nests: reductions over small dims, concat, pad, small dots; in the orders of
+// language.md, so that bits stay the same.
+#include <algorithm>
+
+#include "jit/region/build.h"
+#include "jit/region/reduce.h"
+#include "vm/plan/unroll.h"
+
+namespace tfvm {
+
+namespace {
+
+}  // namespace
+
+std::uint32_t Unroller::op(Op op, DType dtype, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  NestNode n;
+  n.op = op;
+  n.dtype = dtype;
+  n.in = {a, b, c};
+  return add(n);
+}
+
+// Rows of `row` elements, of at most kReduceLanes and kRowGroup rows: each folded in halves, then one after another.
+std::uint32_t Unroller::reduced(Op with, std::vector<std::uint32_t> values, std::size_t row) {
+  const DType d = dtype(values[0]);
+  std::uint32_t sum = kNoNode;
+  for (std::size_t at = 0; at < values.size(); at += row) {
+    for (std::size_t half = kReduceLanes / 2; half > 0; half /= 2)
+      for (std::size_t j = 0; j < half && j + half < row; ++j)
+        values[at + j] = op(with, d, values[at + j], values[at + j + half]);
+    sum = sum == kNoNode ? values[at] : op(with, d, sum, values[at]);
+  }
+  return sum;
+}
+
+bool Unroller::reduction(const Nest& n, bool has) {
+  const std::size_t first = has ? lanes_.size() : 0;
+  if (std::any_of(n.reduced.begin(), n.reduced.begin() + static_cast<std::ptrdiff_t>(first), [](auto r) { return r; }))
+    return false;
+  // Extents of the kept loops, 1 for others, and the other way round; elements of a row: of the reduced loops at the
+  // end.
+  Strides kept = n.extents, along = n.extents;
+  for (std::size_t d = 0; d < n.extents.size(); ++d) (n.reduced[d] ? kept : along)[d] = 1;
+  std::size_t row = 1, count = 1;
+  bool is_row = true;
+  for (std::size_t d = n.extents.size(); d-- > 0;) {
+    if (n.extents[d] == 0) return false;
+    if (n.extents[d] == 1) continue;
+    is_row = is_row && n.reduced[d];
+    if (n.reduced[d]) count *= static_cast<std::size_t>(n.extents[d]);
+    if (is_row) row *= static_cast<std::size_t>(n.extents[d]);
+    if (row > static_cast<std::size_t>(kReduceLanes) || count / row > static_cast<std::size_t>(kRowGroup)) return false;
+  }
+  return for_points(kept, has, [&](const Index& at) {
+    std::vector<std::vector<std::uint32_t>> values(n.reductions.size());
+    std::vector<std::uint32_t> now;
+    const bool all = for_points(along, false, [&](const Index& inner) {
+      Index place = at;
+      for (std::size_t d = 0; d < place.size(); ++d) place[d] += inner[d];
+      if (!nodes_at(n, place, has, now)) return false;
+      for (std::size_t r = 0; r < values.size(); ++r) values[r].push_back(now[n.reductions[r].node]);
+      for (const Store& s : n.stores) store(s.to, place, has, now[s.node]);
+      return true;
+    });
+    for (std::size_t r = 0; r < values.size() && all; ++r)
+      store(n.reductions[r].to, at, has, reduced(combining(n.reductions[r].op), std::move(values[r]), row));
+    return all;
+  });
+}
+
+Access Unroller::result_access(const Instr& in, const ItemSource& s) const {
+  return row_major(s.out[0], t_.types.dtype(flat_.body.type(in.result())), dims(in.result()));
+}
+
+bool Unroller::opaque(const ItemSource& s) {
+  if (s.instr >= flat_.body.num_instrs()) return false;
+  const Instr in = flat_.body.instr(s.instr);
+  switch (in.op) {
+    case Op::concat:
+      return concat(in, s);
+    case Op::pad:
+      return pad(in, s);
+    case Op::dot_general:
+      return dot(in, s);
+    default:
+      return false;
+  }
+}
+
+bool Unroller::concat(const Instr& in, const ItemSource& s) {
+  const auto axis = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::axis));
+  const Access out = result_access(in, s);
+  const bool has = has_lanes(dims(in.result()));
+  if (has && axis < lanes_.size()) return false;
+  std::int64_t from = 0;
+  for (std::size_t k = 0; k < s.in.size(); ++k) {
+    const Dims d = dims(in.operands[k]);
+    const bool all = for_points(d, has, [&](Index at) {
+      const std::uint32_t v = element(s.in[k], at, has);
+      at[axis] += from;
+      if (v != kNoNode) store(out, at, has, v);
+      return v != kNoNode;
+    });
+    if (!all) return false;
+    from += d[axis];
+  }
+  return true;
+}
+
+bool Unroller::pad(const Instr& in, const ItemSource& s) {
+  const Ints low = t_.attrs.get_ints(in.attrs, Key::low), interior = t_.attrs.get_ints(in.attrs, Key::interior);
+  const Dims from = dims(in.operands[0]), to = dims(in.result());
+  const bool has = has_lanes(to);
+  for (std::size_t d = 0; d < lanes_.size() && has; ++d)
+    if (from[d] != to[d] || low[d] != 0) return false;
+  const Access out = result_access(in, s);
+  return for_points(to, has, [&](const Index& at) {
+    Index place = at;
+    bool inside = true;
+    for (std::size_t d = has ? lanes_.size() : 0; d < at.size(); ++d) {
+      const std::int64_t step = 1 + (interior.empty() ? 0 : interior[d]), rest = at[d] - low[d];
+      place[d] = rest / step;
+      inside = inside && rest >= 0 && rest % step == 0 && place[d] < from[d];
+    }
+    const std::uint32_t v = inside ? element(s.in[0], place, has) : element(s.in[1], {}, false);
+    if (v != kNoNode) store(out, at, has, v);
+    return v != kNoNode;
+  });
+}
+
+// One chain of fma per element, which starts at 0; lanes are leading batch dims.
+bool Unroller::dot(const Instr& in, const ItemSource& s) {
+  constexpr std::int64_t kMaxChain = 256;  // one block of the order of dots
+  const DType d = s.in[0].dtype;
+  if ((d != DType::F32 && d != DType::F64) || t_.attrs.has(in.attrs, Key::accum)) return false;
+  const Dims to = dims(in.result());
+  const bool has = !lanes_.empty() && has_lanes(to);
+  // Of each operand: its dims by their places in the result, and the contracted ones.
+  std::vector<std::size_t> place[2];
+  Ints contract[2], batch[2];
+  std::size_t behind = 0;
+  for (std::size_t k = 0; k < 2; ++k) {
+    batch[k] = t_.attrs.get_ints_at(in.attrs, Key::batch, k);
+    contract[k] = t_.attrs.get_ints_at(in.attrs, Key::contract, k);
+    behind = k == 0 ? batch[0].size() : behind;
+    for (std::int64_t a = 0; a < static_cast<std::int64_t>(dims(in.operands[k]).size()); ++a) {
+      const auto b = std::ranges::find(batch[k], a);
+      if (b != batch[k].end())
+        place[k].push_back(static_cast<std::size_t>(b - batch[k].begin()));
+      else
+        place[k].push_back(std::ranges::find(contract[k], a) != contract[k].end() ? to.size() : behind++);
+    }
+  }
+  // An operand has the lanes of the result in its leading dims, or none at all.
+  bool lanes_of[2] = {has, has};
+  for (std::size_t k = 0; k < 2 && has; ++k) {
+    std::size_t leading = 0, any = 0;
+    for (std::size_t a = 0; a < place[k].size(); ++a) {
+      leading += a < lanes_.size() && place[k][a] == a;
+      any += place[k][a] < lanes_.size();
+    }
+    lanes_of[k] = leading == lanes_.size();
+    if (!lanes_of[k] && any > 0) return false;
+  }
+  Strides chain;
+  for (std::int64_t a : contract[0]) chain.push_back(dims(in.operands[0])[static_cast<std::size_t>(a)]);
+  std::int64_t length = 1;
+  for (std::int64_t e : chain) length *= e;
+  if (length > kMaxChain) return false;
+  const Access out = result_access(in, s);
+  return for_points(to, has, [&](const Index& at) {
+    NestNode zero;
+    zero.kind = NestNodeKind::Constant;
+    zero.dtype = d;
+    std::uint32_t sum = add(zero);
+    const bool all = for_points(chain, false, [&](const Index& k) {
+      std::uint32_t v[2];
+      for (std::size_t side = 0; side < 2; ++side) {
+        Index from(place[side].size(), 0);
+        for (std::size_t a = 0; a < from.size(); ++a)
+          if (place[side][a] < to.size()) from[a] = at[place[side][a]];
+        for (std::size_t c = 0; c < k.size(); ++c) from[static_cast<std::size_t>(contract[side][c])] = k[c];
+        v[side] = element(s.in[side], from, lanes_of[side]);
+      }
+      if (v[0] == kNoNode || v[1] == kNoNode) return false;
+      sum = op(Op::fma, d, v[0], v[1], sum);
+      return true;
+    });
+    if (all) store(out, at, has, sum);
+    return all;
+  });
+}
+
+}  // namespace tfvm
