@@ -40,6 +40,27 @@ void enter(Emission& e) {
   e.a.mov(Emission::kArgs, ax::rsi);
 }
 
+void place_pointers(Emission& e, std::size_t registers) {
+  for (std::size_t k = 0; k < e.shape.accesses.size(); ++k) {
+    Pointer p;
+    if (k < registers)
+      p.gp = kPointerRegisters[k];
+    else
+      p.slot = e.frame.take(8);
+    e.pointers.push_back(p);
+  }
+}
+
+void add_to_pointer(Emission& e, std::size_t access, const ax::Mem& step) {
+  const Pointer& p = e.pointers[access];
+  if (p.gp >= 0) {
+    e.a.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), step);
+  } else {
+    e.a.mov(ax::rax, step);
+    e.a.add(e.at(p.slot), ax::rax);
+  }
+}
+
 void set_pointer(Emission& e, std::size_t access) {
   const ShapeAccess& s = e.shape.accesses[access];
   const Pointer& p = e.pointers[access];

@@ -60,12 +60,39 @@ struct EmitFailure : aj::ErrorHandler {
 void take_places(Emission& e);
 // Saves registers and makes the frame; then the arguments are in kArgs, the bases in rcx.
 void enter(Emission& e);
+// Registers that hold addresses of accesses, in this order. Scratch: rax, rcx, rdx, rsi.
+inline constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
+// A pointer for each access, the first ones in so many of these registers, the others in the frame.
+void place_pointers(Emission& e, std::size_t registers = std::size(kPointerRegisters));
+void add_to_pointer(Emission& e, std::size_t access, const ax::Mem& step);
 // The address of an access at the first point, in its register or its place in the frame.
 void set_pointer(Emission& e, std::size_t access);
 // Masks of the Rest trip, and lane * stride of strided accesses.
 void set_rest_masks(Emission& e);
 void set_indices(Emission& e);
 void leave(Emission& e);
+// trip(Trip::Whole) again and again while whole trips of the inner loop are left, then trip(Trip::Rest) for the rest of
+// its points.
+template <class Fn>
+void inner_trips(Emission& e, Fn trip) {
+  const aj::Label again = e.a.newLabel(), rest = e.a.newLabel(), done = e.a.newLabel();
+  ax::Mem whole = e.arg(kArgWhole), left = e.arg(kArgRest);
+  whole.setSize(8);
+  left.setSize(8);
+  e.a.xor_(Emission::kIndex.r32(), Emission::kIndex.r32());
+  e.a.cmp(whole, 0);
+  e.a.je(rest);
+  e.a.bind(again);
+  trip(Trip::Whole);
+  e.a.add(Emission::kIndex, e.shape.lanes);
+  e.a.cmp(Emission::kIndex, whole);
+  e.a.jl(again);
+  e.a.bind(rest);
+  e.a.cmp(left, 0);
+  e.a.je(done);
+  trip(Trip::Rest);
+  e.a.bind(done);
+}
 // Behind all code: constants, and the size of the frame, which is known now.
 void finish(Emission& e, aj::CodeHolder& holder);
 

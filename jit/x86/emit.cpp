@@ -10,9 +10,6 @@ namespace tfvm::x86 {
 
 namespace {
 
-// Registers that hold addresses of accesses; the other accesses have theirs in the frame. Scratch: rax, rcx, rdx, rsi.
-constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
-
 class NestEmitter {
  public:
   NestEmitter(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder)
@@ -105,14 +102,7 @@ void NestEmitter::split() {
 }
 
 void NestEmitter::lay_out() {
-  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
-    Pointer p;
-    if (k < std::size(kPointerRegisters))
-      p.gp = kPointerRegisters[k];
-    else
-      p.slot = e_.frame.take(8);
-    e_.pointers.push_back(p);
-  }
+  place_pointers(e_);
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
   take_places(e_);
 }
@@ -169,16 +159,8 @@ void NestEmitter::loops() {
   add_body(loop_, Trip::Rest);
   a_.bind(done);
   for (int d = outer(); d-- > 0;) {
-    for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
-      const Pointer& p = e_.pointers[k];
-      const ax::Mem step = e_.arg(arg_access(shape_, k) + 2 + d);
-      if (p.gp >= 0) {
-        a_.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), step);
-      } else {
-        a_.mov(ax::rax, step);
-        a_.add(e_.at(p.slot), ax::rax);
-      }
-    }
+    for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
+      add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + d));
     const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
     a_.mov(ax::rax, counter);
     a_.inc(ax::rax);

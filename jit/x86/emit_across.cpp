@@ -8,23 +8,7 @@ void ReduceEmitter::across() {
   const int outside = shape_.outside();
   for (int d = 0; d < outside; ++d) begin_loop(d);
   emit_main(Trip::Whole, 0);
-  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
-  ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
-  whole.setSize(8);
-  left.setSize(8);
-  a_.xor_(ax::r12d, ax::r12d);
-  a_.cmp(whole, 0);
-  a_.jz(rest);
-  a_.bind(again);
-  across_trip(Trip::Whole);
-  a_.add(Emission::kIndex, shape_.lanes);
-  a_.cmp(Emission::kIndex, whole);
-  a_.jl(again);
-  a_.bind(rest);
-  a_.cmp(left, 0);
-  a_.je(done);
-  across_trip(Trip::Rest);
-  a_.bind(done);
+  inner_trips(e_, [&](Trip trip) { across_trip(trip); });
   for (int d = outside; d-- > 0;) end_loop(d, false);
 }
 
@@ -55,12 +39,12 @@ void ReduceEmitter::across_trip(Trip trip) {
     a_.jmp(back);
   });
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
-    if (!shape_.accesses[k].is_still) add(k, e_.arg(arg_access(shape_, k) + 2 + last));
+    if (!shape_.accesses[k].is_still) add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + last));
   a_.dec(Emission::kEnd);
   a_.jnz(again);
   for (int d = last; d-- > outside;) end_loop(d, true);
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
-    if (!shape_.accesses[k].is_still) add(k, e_.arg(arg_access(shape_, k) + 3 + last));
+    if (!shape_.accesses[k].is_still) add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 3 + last));
   emit(dump_, Trip::Whole);
   finish(groups_);
   emit(results_, trip);

@@ -35,23 +35,7 @@ void ReduceEmitter::along() {
 }
 
 void ReduceEmitter::pack() {
-  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
-  ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
-  whole.setSize(8);
-  left.setSize(8);
-  a_.xor_(ax::r12d, ax::r12d);
-  a_.cmp(whole, 0);
-  a_.je(rest);
-  a_.bind(again);
-  emit(packing_, Trip::Whole);
-  a_.add(Emission::kIndex, shape_.lanes);
-  a_.cmp(Emission::kIndex, whole);
-  a_.jl(again);
-  a_.bind(rest);
-  a_.cmp(left, 0);
-  a_.je(done);
-  emit(packing_, Trip::Rest);
-  a_.bind(done);
+  inner_trips(e_, [&](Trip trip) { emit(packing_, trip); });
 }
 
 // rdi counts the elements of the block.

@@ -12,8 +12,6 @@ namespace tfvm::x86 {
 
 namespace {
 
-// As in emit.cpp, but that those which move from trip to trip come first.
-constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
 const ax::Gp kTrips = Emission::kEnd;  // that are left
 
 class LoopEmitter {
@@ -62,7 +60,6 @@ class LoopEmitter {
   void group(Trip trip);
   void step(bool is_back);
   void prefetch(Trip trip);
-  void add(std::size_t pointer, const ax::Mem& arg);
   void add_body(const std::vector<LaneId>& order, Trip trip) {
     if (order.empty()) return;
     bodies_.emplace_back(e_, order, trip);
@@ -199,25 +196,10 @@ void LoopEmitter::loops() {
     a_.mov(counter, 0);
     a_.bind(heads.back());
   }
-  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
-  a_.xor_(ax::r12d, ax::r12d);
-  ax::Mem whole = e_.arg(kArgWhole), left = e_.arg(kArgRest);
-  whole.setSize(8);
-  left.setSize(8);
-  a_.cmp(whole, 0);
-  a_.je(rest);
-  a_.bind(again);
-  group(Trip::Whole);
-  a_.add(Emission::kIndex, shape_.lanes);
-  a_.cmp(Emission::kIndex, whole);
-  a_.jl(again);
-  a_.bind(rest);
-  a_.cmp(left, 0);
-  a_.je(done);
-  group(Trip::Rest);
-  a_.bind(done);
+  inner_trips(e_, [&](Trip trip) { group(trip); });
   for (int d = outer(); d-- > 0;) {
-    for (std::size_t k = 0; k < shape_.accesses.size(); ++k) add(k, e_.arg(arg_access(shape_, k) + 2 + d));
+    for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
+      add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + d));
     const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
     a_.mov(ax::rax, counter);
     a_.inc(ax::rax);
@@ -251,7 +233,7 @@ void LoopEmitter::step(bool is_back) {
   const auto indexed = std::ranges::find(loop_.by_trip, ByTrip::Indexed);
   if (indexed != loop_.by_trip.end()) a_.add(Emission::kIndex, e_.arg(arg_trips(shape_) + 1 + is_back));
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
-    if (loop_.by_trip[k] == ByTrip::Stepped) add(k, e_.arg(arg_step(shape_, k) + is_back));
+    if (loop_.by_trip[k] == ByTrip::Stepped) add_to_pointer(e_, k, e_.arg(arg_step(shape_, k) + is_back));
 }
 
 // Rows of wide loops are pages apart, which no machine foresees: what is touched in the fourth trip from here.
@@ -271,16 +253,6 @@ void LoopEmitter::prefetch(Trip trip) {
       const ax::Mem m = ax::ptr(base, ax::rdx, static_cast<std::uint32_t>(std::countr_zero(size)), at);
       is_stored ? a_.prefetchw(m) : a_.prefetcht0(m);
     }
-  }
-}
-
-void LoopEmitter::add(std::size_t pointer, const ax::Mem& arg) {
-  const Pointer& p = e_.pointers[pointer];
-  if (p.gp >= 0) {
-    a_.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), arg);
-  } else {
-    a_.mov(ax::rax, arg);
-    a_.add(e_.at(p.slot), ax::rax);
   }
 }
 

@@ -8,9 +8,6 @@ namespace tfvm::x86 {
 
 namespace {
 
-// Registers of addresses; rdi counts elements or rounds. Scratch: rax, rcx, rdx, rsi.
-constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11};
-
 ax::Mem qword(ax::Mem m) {
   m.setSize(8);
   return m;
@@ -93,14 +90,7 @@ void ReduceEmitter::find_levels(Line l) {
 }
 
 void ReduceEmitter::lay_out() {
-  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
-    Pointer p;
-    if (k < std::size(kPointerRegisters))
-      p.gp = kPointerRegisters[k];
-    else
-      p.slot = e_.frame.take(8);
-    e_.pointers.push_back(p);
-  }
+  place_pointers(e_, std::size(kPointerRegisters) - 1);  // rdi counts
   for (int d = 0; d < shape_.outside() + shape_.within; ++d) {
     counters_.push_back(e_.frame.take(8));
     heads_.push_back(a_.newLabel());
@@ -188,19 +178,9 @@ void ReduceEmitter::begin_loop(int loop) {
   a_.bind(heads_[static_cast<std::size_t>(loop)]);
 }
 
-void ReduceEmitter::add(std::size_t access, const ax::Mem& step) {
-  const Pointer& p = e_.pointers[access];
-  if (p.gp >= 0) {
-    a_.add(ax::gpq(static_cast<std::uint32_t>(p.gp)), step);
-  } else {
-    a_.mov(ax::rax, step);
-    a_.add(e_.at(p.slot), ax::rax);
-  }
-}
-
 void ReduceEmitter::end_loop(int loop, bool within) {
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
-    if (!within || !shape_.accesses[k].is_still) add(k, e_.arg(arg_access(shape_, k) + 2 + loop));
+    if (!within || !shape_.accesses[k].is_still) add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + loop));
   const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(loop)]);
   a_.mov(ax::rax, counter);
   a_.inc(ax::rax);

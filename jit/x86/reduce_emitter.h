@@ -86,7 +86,6 @@ class ReduceEmitter {
   void clear(const Tree& t);
   void begin_loop(int loop);
   void end_loop(int loop, bool within);
-  void add(std::size_t access, const ax::Mem& step);
   void later(std::function<void()> fn) { late_.push_back(std::move(fn)); }
 
   const NestShape& shape_;
