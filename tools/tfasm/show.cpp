@@ -96,7 +96,7 @@ void add_show(CLI::App& app, int& exit_code) {
       "Without one of the flags everything is shown.\n\n"
       "Examples:\n"
       "  tfasm show examples/pendulum.tfa @final_angle --nests\n"
-      "  tfasm show examples/per_sample.tfa 'grad(@loss)' --args 'f32[3] f32' --asm --isa avx2");
+      "  tfasm show examples/per_sample.tfa 'grad(@loss)' --args 'f32[3], f32, f32[3], f32' --asm --isa avx2");
   cmd->callback([o, &exit_code] { exit_code = show(*o); });
 }
 
