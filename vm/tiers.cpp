@@ -130,15 +130,8 @@ void NativeSlot::compile() {
       ready_.store(&*code_, std::memory_order_release);
       return;
     }
-    const std::lock_guard guard(core_->lock_);
-    refusal_ = made.error().message;
   } catch (const std::bad_alloc&) {  // it stays interpreted
   }
-}
-
-std::string NativeSlot::refusal() const {
-  const std::lock_guard guard(core_->lock_);
-  return refusal_;
 }
 
 Tiers::Tiers(const TierOptions& options) : core_(std::make_shared<TierCore>(options)) {}

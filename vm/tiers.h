@@ -49,8 +49,6 @@ class NativeSlot : public std::enable_shared_from_this<NativeSlot> {
     if (left < 0) [[unlikely]]
       ask();
   }
-  // Why there is none, once that is known.
-  std::string refusal() const;
 
  private:
   friend class TierCore;
@@ -63,7 +61,6 @@ class NativeSlot : public std::enable_shared_from_this<NativeSlot> {
   std::shared_ptr<TierCore> core_;
   Make make_;
   std::optional<NativeNest> code_;
-  std::string refusal_;
   std::shared_ptr<NativeSlot> next_;  // in the queue
   bool asked_ = false;                // under the lock of the core
 };

@@ -40,6 +40,21 @@ void enter(Emission& e) {
   e.a.mov(Emission::kArgs, ax::rsi);
 }
 
+void begin_rounds(Emission& e, std::int32_t counter, const aj::Label& head) {
+  ax::Mem at = e.at(counter);
+  at.setSize(8);
+  e.a.mov(at, 0);
+  e.a.bind(head);
+}
+
+void end_rounds(Emission& e, std::int32_t counter, int loop, const aj::Label& head) {
+  e.a.mov(ax::rax, e.at(counter));
+  e.a.inc(ax::rax);
+  e.a.mov(e.at(counter), ax::rax);
+  e.a.cmp(ax::rax, e.arg(kArgExtents + loop));
+  e.a.jl(head);
+}
+
 void place_pointers(Emission& e, std::size_t registers) {
   for (std::size_t k = 0; k < e.shape.accesses.size(); ++k) {
     Pointer p;

@@ -93,6 +93,10 @@ void inner_trips(Emission& e, Fn trip) {
   trip(Trip::Rest);
   e.a.bind(done);
 }
+// A loop around: its counter, a place in the frame, begins at 0; each round ends with a step of the counter and goes to
+// `head` while there are more of `loop`'s.
+void begin_rounds(Emission& e, std::int32_t counter, const aj::Label& head);
+void end_rounds(Emission& e, std::int32_t counter, int loop, const aj::Label& head);
 // Behind all code: constants, and the size of the frame, which is known now.
 void finish(Emission& e, aj::CodeHolder& holder);
 

@@ -191,21 +191,13 @@ void LoopEmitter::loops() {
   std::vector<aj::Label> heads;
   for (int d = 0; d < outer(); ++d) {
     heads.push_back(a_.newLabel());
-    ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
-    counter.setSize(8);
-    a_.mov(counter, 0);
-    a_.bind(heads.back());
+    begin_rounds(e_, counters_[static_cast<std::size_t>(d)], heads.back());
   }
   inner_trips(e_, [&](Trip trip) { group(trip); });
   for (int d = outer(); d-- > 0;) {
     for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
       add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + d));
-    const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(d)]);
-    a_.mov(ax::rax, counter);
-    a_.inc(ax::rax);
-    a_.mov(counter, ax::rax);
-    a_.cmp(ax::rax, e_.arg(kArgExtents + d));
-    a_.jl(heads[static_cast<std::size_t>(d)]);
+    end_rounds(e_, counters_[static_cast<std::size_t>(d)], d, heads[static_cast<std::size_t>(d)]);
   }
 }
 

@@ -174,19 +174,13 @@ void ReduceEmitter::finish(const Tree& t) {
 }
 
 void ReduceEmitter::begin_loop(int loop) {
-  a_.mov(qword(e_.at(counters_[static_cast<std::size_t>(loop)])), 0);
-  a_.bind(heads_[static_cast<std::size_t>(loop)]);
+  begin_rounds(e_, counters_[static_cast<std::size_t>(loop)], heads_[static_cast<std::size_t>(loop)]);
 }
 
 void ReduceEmitter::end_loop(int loop, bool within) {
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
     if (!within || !shape_.accesses[k].is_still) add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + loop));
-  const ax::Mem counter = e_.at(counters_[static_cast<std::size_t>(loop)]);
-  a_.mov(ax::rax, counter);
-  a_.inc(ax::rax);
-  a_.mov(counter, ax::rax);
-  a_.cmp(ax::rax, e_.arg(kArgExtents + loop));
-  a_.jl(heads_[static_cast<std::size_t>(loop)]);
+  end_rounds(e_, counters_[static_cast<std::size_t>(loop)], loop, heads_[static_cast<std::size_t>(loop)]);
 }
 
 Status emit_reduction(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder) {

@@ -164,7 +164,7 @@ void expect_nothing_lost(Use use) {
   use();
   const long before = live_allocations();
   use();
-  EXPECT_LE(live_allocations(), before);  // the address sanitizer's own operators are not all counted; it looks itself
+  EXPECT_EQ(live_allocations(), before);
 }
 
 TEST(CApiRefused, Loading) {
