@@ -58,6 +58,24 @@ bool is_input(const Plan& plan, std::size_t k, const Tensor& t, std::span<const 
   });
 }
 
+bool is_as(const Tensor& t, const ValueType& type) {
+  return t && t.dtype() == type.dtype && t.layout().dims == type.dims && is_plain(t);
+}
+
+// Can all memory be used as it is? That results overlap what is only passed on is left to the slower way.
+bool is_ready(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  if (inputs.size() != plan.params.size() || outputs.size() != plan.results.size()) return false;
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (!is_as(inputs[k], plan.params[k])) return false;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!is_as(outputs[k], plan.results[k])) return false;
+    const std::byte *begin = outputs[k].data(), *end = begin + plan.results[k].bytes;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (begin < inputs[i].data() + plan.params[i].bytes && inputs[i].data() < end) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Context::use_arena(void* memory, std::int64_t bytes) {
@@ -136,10 +154,18 @@ RunEnd Context::refuse(Error e) {
 }
 
 RunEnd Context::begin(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
+  copies_.clear(), delayed_.clear();
+  if (is_ready(plan, inputs, outputs)) [[likely]] {
+    std::byte** roots = open(plan);
+    if (!roots) return RunEnd::Failed;
+    for (const Tensor& t : inputs) *roots++ = t.data();
+    for (const Tensor& t : outputs) *roots++ = t.data();
+    return run_open(plan);
+  }
   early_.reset();
   if (Status s = check(inputs, plan.params, "input"); !s) return refuse(std::move(s).error());
   if (Status s = check(outputs, plan.results, "output"); !s) return refuse(std::move(s).error());
-  in_.clear(), out_.clear(), copies_.clear(), delayed_.clear();
+  in_.clear(), out_.clear();
   for (const Tensor& t : inputs) {
     if (is_plain(t)) {
       in_.push_back(t.data());

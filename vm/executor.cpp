@@ -34,6 +34,12 @@ constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 RunEnd Executor::start(const Plan& plan, std::byte* frame) {
   plan_ = nullptr;
   steps_left_ = limits_.steps;
+  if (plan.is_direct && !jobs_.run && !limits_.cancel && !limits_.deadline && !limits_.pause) {
+    if (const NativeNest* code = plan.nests[0].native->ready()) [[likely]] {
+      code->run(roots_of(frame) + kFirstParam);
+      return RunEnd::Done;
+    }
+  }
   if (limits_.pause) saved_.reserve(8 * std::size_t{plan.depth});
   return go_on(plan, frame);
 }

@@ -46,6 +46,7 @@ VM::VM(const VmOptions& options)
 PlanOptions VM::with_tiers(PlanOptions options, Tiers& tiers) {
   options.tiers = &tiers;
   if (tiers.options().tier == Tier::Interp) options.fuse.recompute = false;
+  options.straight = tiers.options().tier == Tier::Jit && NestCompiler::is_available();
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "jit/region/code.h"
 #include "jit/region/edit.h"
 #include "jit/region/recompute.h"
+#include "jit/region/small_loops.h"
 
 namespace tfvm {
 
@@ -224,7 +225,10 @@ void drop_stores(Nest& nest, std::uint32_t base) {
 std::vector<FuseItem> fuse(std::vector<FuseItem> items, std::span<const std::uint8_t> live_out,
                            const FuseOptions& options) {
   if (options.enabled && options.recompute) recompute(items, live_out);
-  return Fuser(std::move(items), live_out.size(), options).run(live_out);
+  std::vector<FuseItem> fused = Fuser(std::move(items), live_out.size(), options).run(live_out);
+  for (FuseItem& item : fused)
+    if (item.nest && options.enabled && options.recompute) unroll_small_loop(*item.nest);
+  return fused;
 }
 
 }  // namespace tfvm

@@ -11,17 +11,6 @@
 
 namespace tfvm {
 
-namespace {
-
-constexpr std::int64_t kLarge = 4096;    // elements of a value that is worth it
-constexpr std::int64_t kSmallPart = 8;   // a leaf has at most so small a part of the value's bytes
-constexpr int kMaxCost = 64;             // of an element, in additions
-constexpr std::size_t kMaxReduced = 16;  // elements of a reduction that counts as ops
-constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
-
-// An element of a value at a point of its loops: the only store of a nest.
-using Cheap = Nest;
-
 int cost(const NestNode& n) {
   if (n.kind != NestNodeKind::Op) return 0;
   switch (n.op) {
@@ -56,6 +45,17 @@ int cost(const NestNode& n) {
       return 16;
   }
 }
+
+namespace {
+
+constexpr std::int64_t kLarge = 4096;    // elements of a value that is worth it
+constexpr std::int64_t kSmallPart = 8;   // a leaf has at most so small a part of the value's bytes
+constexpr int kMaxCost = 64;             // of an element, in additions
+constexpr std::size_t kMaxReduced = 16;  // elements of a reduction that counts as ops
+constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
+
+// An element of a value at a point of its loops: the only store of a nest.
+using Cheap = Nest;
 
 std::int64_t points(const Nest& n) {
   std::int64_t p = 1;

@@ -20,4 +20,7 @@ namespace tfvm {
 // `live_out`, by base: values that are stored anyway; their readers load them.
 void recompute(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out);
 
+// What a node costs about, in additions of a vector.
+int cost(const NestNode& n);
+
 }  // namespace tfvm

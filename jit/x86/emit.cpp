@@ -16,8 +16,8 @@ class NestEmitter {
       : shape_(shape),
         holder_(holder),
         a_(&holder),
-        code_(shape.lanes, is_avx512 ? 64 : 32),
-        e_{a_, shape, code_, {}, Pool(a_, is_avx512 ? 64 : 32), is_avx512} {
+        code_(shape.lanes, is_avx512 && !shape.one ? 64 : kOneBytes),
+        e_{a_, shape, code_, {}, Pool(a_, code_.reg_bytes()), is_avx512} {
     a_.setErrorHandler(&failed_);
   }
 

@@ -93,6 +93,7 @@ NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const 
 
 namespace {
 
+constexpr std::int64_t kMaxDisplacement = std::int64_t{1} << 20;
 constexpr std::int64_t kStreamed = std::int64_t{16} << 20;  // bytes
 
 Error unsupported(const char* what) { return {Code::Unsupported, what}; }
@@ -113,15 +114,19 @@ class TakeApart {
     NestShape& s = out_.shape;
     s.one = loops_.mode == NestMode::Scalar;
     s.loops = static_cast<int>(loops_.extents.size());
-    s.lanes = choose_lanes(nest_, s.one, reg_bytes_);
+    s.lanes = choose_lanes(nest_, s.one, s.one ? kOneBytes : reg_bytes_);
     s.nodes = nest_.nodes;
     for (NestNode& n : s.nodes) {
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
-      n.access = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
-      n.bits = 0;
+      const Place p = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+      n.access = p.access;
+      n.bits = static_cast<std::uint64_t>(p.displacement);
     }
     std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
-    for (const Store& st : nest_.stores) s.stores.push_back({st.node, add_access(at++, st.to.dtype, false)});
+    for (const Store& st : nest_.stores) {
+      const Place p = add_access(at++, st.to.dtype, false);
+      s.stores.push_back({st.node, p.access, static_cast<std::int32_t>(p.displacement)});
+    }
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
     find_streamed();
     out_.args = nest_arguments(s, loops_, sources_);
@@ -130,7 +135,12 @@ class TakeApart {
   }
 
  private:
-  std::uint32_t add_access(std::uint32_t source, DType dtype, bool is_iota) {
+  struct Place {
+    std::uint32_t access;
+    std::int64_t displacement;  // bytes
+  };
+  // A single point reaches all elements of a base by one address.
+  Place add_access(std::uint32_t source, DType dtype, bool is_iota) {
     const AccessCode& a = loops_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
@@ -139,11 +149,13 @@ class TakeApart {
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
       const AccessCode& b = loops_.accesses[sources_[k]];
-      if (list[k] == to && a.offset == b.offset && a.strides == b.strides) return k;
+      if (list[k] != to || a.strides != b.strides) continue;
+      const std::int64_t apart = (a.offset - b.offset) * a.size;
+      if (apart == 0 || (out_.shape.one && !is_iota && std::abs(apart) <= kMaxDisplacement)) return {k, apart};
     }
     list.push_back(to);
     sources_.push_back(source);
-    return static_cast<std::uint32_t>(list.size() - 1);
+    return {static_cast<std::uint32_t>(list.size() - 1), 0};
   }
 
   // Large memory that is written once and not read goes past the caches.

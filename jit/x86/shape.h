@@ -50,6 +50,8 @@ enum class Schedule : std::uint8_t {
   Along,   // lanes are elements of a row: loops over kept points, over rows of a result, within the row
 };
 
+inline constexpr int kOneBytes = 32;  // of a register, in the code of a single point
+
 // A single point, or loops, one of which is the inner one, a vector of `lanes` points at a time: the last, but for the
 // `within` loops that Across has inside.
 struct NestShape {

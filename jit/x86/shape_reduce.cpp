@@ -167,7 +167,7 @@ class ReductionShape {
       has8 = has8 || size_of(n.dtype) == 8;
     }
     NestShape& s = out_.shape;
-    s.lanes = (s.one || (has8 && !has4)) ? reg_bytes_ / 8 : reg_bytes_ / 4;
+    s.lanes = s.one ? kOneBytes / 8 : has8 && !has4 ? reg_bytes_ / 8 : reg_bytes_ / 4;
     const bool can_be_wide = std::ranges::all_of(
         n_.nodes, [&](const NestNode& n) { return never_calls(n, n_.nodes[n.in[0] == kNoNode ? 0 : n.in[0]].dtype); });
     if (!can_be_wide) return;

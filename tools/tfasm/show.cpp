@@ -69,7 +69,6 @@ Status show(VM& vm, const Options& o) {
 int show(const Options& o) {
   VmOptions options;
   options.plan.keep_nests = true;
-  options.tier.tier = Tier::Interp;
   Result<std::unique_ptr<VM>> vm = VM::create(options);
   if (!vm) return report(vm.error(), StringTable());
   const Status s = show(**vm, o);

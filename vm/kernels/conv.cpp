@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "vm/kernels/gemm_ends.h"
+#include "vm/kernels/gemm_wide.h"
 #include "vm/kernels/window.h"
 
 namespace tfvm {
@@ -22,7 +23,7 @@ struct ConvParams {
   std::int64_t images, groups;   // of the result
   std::int64_t inputs, outputs;  // of one group
   std::int64_t m = 1, k = 1;     // places in space of the result; summands
-  bool own_sums = false;
+  bool own_sums = false, wide = gemm_has_wide();
   std::size_t work_at = 0, sums_at = 0, copy_at = 0;
 };
 
@@ -140,7 +141,7 @@ void run_conv(const KernelCall& call, const void* params) {
       std::byte* to = r.out.data + (n * channels * p.m + g * p.outputs * (p.last ? 1 : p.m)) * size;
       const GemmSource &a = p.last ? r.windows : r.kernel, &b = p.last ? r.kernel : r.windows;
       T* sums = reinterpret_cast<T*>(p.own_sums ? r.sums : to);
-      gemm<T>(a, b, rows, cols, p.k, {sums, p.own_sums ? cols : row, 1}, r.work);
+      gemm<T>(a, b, rows, cols, p.k, {sums, p.own_sums ? cols : row, 1}, r.work, p.wide);
       for (std::int64_t k = 0; p.own_sums && k < rows; ++k)
         round_to(p.dtype, sums + k * cols, cols, to + k * row * size);
     }
@@ -160,7 +161,7 @@ Result<Kernel> finish(ConvParams p, bool own_sums) {
   p.own_sums = own_sums;
   p.work_at = align64(static_cast<std::size_t>(p.m + 2 * p.k + 4) * sizeof(std::int64_t));
   const std::int64_t rows = p.last ? p.m : p.outputs, cols = p.last ? p.outputs : p.m;
-  p.sums_at = p.work_at + align64(gemm_scratch<T>(rows, cols, p.k));
+  p.sums_at = p.work_at + align64(gemm_scratch<T>(rows, cols, p.k, p.wide));
   p.copy_at = p.sums_at + align64(static_cast<std::size_t>(sums));
   const std::size_t scratch = p.copy_at + align64(static_cast<std::size_t>(copied));
   return kernel_of(run_conv<T>, std::move(p), scratch);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "vm/kernels/gemm_ends.h"
+#include "vm/kernels/gemm_wide.h"
 #include "vm/kernels/strided.h"
 
 namespace tfvm {
@@ -16,6 +17,7 @@ struct DotParams {
   DType dtype;  // of operands and result
   Axes batch[2], free[2], contract[2];
   std::int64_t lots = 1, m = 1, n = 1, k = 1;
+  bool wide = false;      // see gemm_wide.h
   bool own_sums = false;  // the sums have another dtype than the result: they stand in scratch first
   std::size_t offsets_bytes = 0, gemm_bytes = 0;
 };
@@ -64,7 +66,7 @@ void run_dot(const KernelCall& call, const void* params) {
     a.data = x.data + offset_at(x, p.batch[0], lot) * size;
     b.data = y.data + offset_at(y, p.batch[1], lot) * size;
     T* to = p.own_sums ? sums : reinterpret_cast<T*>(out);
-    gemm<T>(a, b, p.m, p.n, p.k, {to, p.n, 1}, work);
+    gemm<T>(a, b, p.m, p.n, p.k, {to, p.n, 1}, work, p.wide);
     if (p.own_sums) round_to(p.dtype, sums, p.m * p.n, out);
   }
 }
@@ -73,7 +75,7 @@ template <class T>
 Kernel finish(DotParams p, bool own_sums) {
   p.own_sums = own_sums;
   p.offsets_bytes = align64(static_cast<std::size_t>(p.m + p.n + 2 * p.k + 4) * sizeof(std::int64_t));
-  p.gemm_bytes = align64(gemm_scratch<T>(p.m, p.n, p.k));
+  p.gemm_bytes = align64(gemm_scratch<T>(p.m, p.n, p.k, p.wide));
   const std::size_t sums = own_sums ? static_cast<std::size_t>(p.m * p.n) * sizeof(T) : 0;
   Kernel kernel;
   kernel.run = run_dot<T>;
@@ -94,6 +96,7 @@ Axes rest(std::size_t rank, const Axes& a, const Axes& b) {
 Result<Kernel> make_dot_kernel(const TypeTable& types, const AttrTable& attrs, AttrId at,
                                std::span<const TypeId> operands, std::span<const TypeId>) {
   DotParams p;
+  p.wide = gemm_has_wide();
   p.dtype = types.dtype(operands[0]);
   if (is_complex(p.dtype)) return Error{Code::Unsupported, "[dot_general] has no kernel for complex values"};
   for (std::size_t s = 0; s < 2; ++s) {

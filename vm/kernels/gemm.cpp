@@ -3,6 +3,7 @@
 #include "vm/kernels/gemm_pack.h"
 #include "vm/kernels/gemm_thin.h"
 #include "vm/kernels/gemm_tile.h"
+#include "vm/kernels/gemm_wide.h"
 
 namespace tfvm {
 
@@ -50,15 +51,17 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
 }  // namespace
 
 template <class T>
-std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k) {
+std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k, bool wide) {
   if (is_small(m, n, k)) return 0;
+  if constexpr (std::is_floating_point_v<T>)
+    if (wide) return gemm_wide_scratch<T>(std::max(n, m));
   return static_cast<std::size_t>((kBlockM + round_up(std::min(kBlockN, std::max(n, m)), kCols<T>)) * kGemmBlockK) *
          sizeof(T);
 }
 
 template <class T>
 void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
-          std::byte* scratch) {
+          std::byte* scratch, bool wide) {
   if (k == 0) {
     for (std::int64_t i = 0; i < m; ++i)
       for (std::int64_t j = 0; j < n; ++j) c.data[i * c.row + j * c.col] = T{};
@@ -72,6 +75,10 @@ void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t
     if (m == 1 && b.lanes.is_unit() && c.col == 1) return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data);
     if (n == 1 && a.lanes.is_unit() && c.row == 1) return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data);
   }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (wide && n < kCols<T> && m > n) return gemm_wide<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
+    if (wide) return gemm_wide(a, b, m, n, k, c, scratch);
+  }
   // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed.
   if (n < kCols<T> && m > n) return gemm_packed<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
   gemm_packed(a, b, m, n, k, c, scratch);
@@ -79,8 +86,8 @@ void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t
 
 #define TFVM_GEMM(T)                                                                                                   \
   template void gemm<T>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t, GemmTarget<T>, \
-                        std::byte*);                                                                                   \
-  template std::size_t gemm_scratch<T>(std::int64_t, std::int64_t, std::int64_t);
+                        std::byte*, bool);                                                                             \
+  template std::size_t gemm_scratch<T>(std::int64_t, std::int64_t, std::int64_t, bool);
 TFVM_GEMM(float)
 TFVM_GEMM(double)
 TFVM_GEMM(std::uint32_t)

@@ -39,12 +39,13 @@ struct GemmTarget {
 };
 
 // c = a b for a of m lanes and b of n lanes; T is float, double, uint32_t or uint64_t, to which elements are converted
-// as they are read. `scratch` has gemm_scratch<T>() bytes, 64-byte aligned.
+// as they are read. `scratch` has gemm_scratch<T>() bytes, 64-byte aligned. `wide`: with registers of 64 bytes, where
+// gemm_has_wide (gemm_wide.h).
 template <class T>
 void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
-          std::byte* scratch);
+          std::byte* scratch, bool wide);
 
 template <class T>
-std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k);
+std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k, bool wide);
 
 }  // namespace tfvm

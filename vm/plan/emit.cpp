@@ -110,8 +110,21 @@ PlanRef Emitter::target(FunctionId f) {
 
 static_assert(FuseOptions{}.max_accesses + FuseOptions{}.max_stores + kMaxReductions <= NestStep::kMaxBases);
 
+// The bases of all parameters and results in the order of the roots; empty where a result has none of its own.
+std::vector<std::uint32_t> Emitter::bases_of_roots() const {
+  std::vector<std::uint32_t> bases(plan_.num_roots() - kFirstParam, kNoIndex);
+  for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
+    const PlanBase& base = low_.bases[b];
+    if (base.kind == PlanBase::Kind::Param) bases[base.index] = b;
+    if (base.kind == PlanBase::Kind::Result && memory_[b] == b) bases[plan_.params.size() + base.index] = b;
+  }
+  if (std::ranges::find(bases, kNoIndex) != bases.end() || bases.size() > NestStep::kMaxBases) return {};
+  return bases;
+}
+
 Status Emitter::emit_nest(Nest nest) {
-  std::vector<std::uint32_t> bases;
+  std::vector<std::uint32_t> bases = items_.size() == 1 ? bases_of_roots() : std::vector<std::uint32_t>();
+  for (std::uint32_t k = 0; k < bases.size(); ++k) local_[bases[k]] = k;
   const auto local = [&](std::uint32_t base) {
     if (local_[base] == kNoIndex) {
       local_[base] = static_cast<std::uint32_t>(bases.size());
@@ -127,13 +140,18 @@ Status Emitter::emit_nest(Nest nest) {
   for (Store& s : nest.stores) s.to.base = local(s.to.base);
   for (Reduction& r : nest.reductions) r.to.base = local(r.to.base);
 
-  NestStep step;
-  step.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
+  if (bases.size() > NestStep::kMaxBases) return Error(Code::Internal, "a loop nest has too many bases");
+  const Addresses list{static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
   for (std::uint32_t b : bases) {
     plan_.places.push_back(base_place(b));
     local_[b] = kNoIndex;
   }
-  if (bases.size() > NestStep::kMaxBases) return Error(Code::Internal, "a loop nest has too many bases");
+  return add_nest(std::move(nest), list);
+}
+
+Status Emitter::add_nest(Nest nest, Addresses bases) {
+  NestStep step;
+  step.bases = bases;
   Result<NestCodePtr> code = prepare(nest);
   if (!code) return std::move(code).error();
   step.code = *std::move(code);
@@ -146,6 +164,18 @@ Status Emitter::emit_nest(Nest nest) {
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
   plan_.nests.push_back(std::move(step));
   return ok();
+}
+
+// Everything is read and written by the one step. What it is given is in the order of the roots.
+Status Emitter::run_whole(Nest nest) {
+  plan_.param_last_read.assign(plan_.params.size(), 1);
+  plan_.result_write.assign(plan_.results.size(), 1);
+  note_passed();
+  const std::uint32_t count = plan_.num_roots() - kFirstParam;
+  for (std::uint32_t k = 0; k < count; ++k) plan_.places.push_back({kFirstParam + k, 0});
+  if (Status s = add_nest(std::move(nest), {0, count}); !s) return s;
+  plan_.origins.push_back(low_.sources.back().origin);
+  return finish();
 }
 
 void Emitter::emit_kernel(const ItemSource& s, Op op) {
@@ -210,12 +240,16 @@ void Emitter::find_sharing() {
   }
 }
 
+void Emitter::note_passed() {
+  for (const PassedParam& p : low_.passed)
+    plan_.result_copies.push_back({p.param, p.result, plan_.params[p.param].bytes});
+}
+
 Status Emitter::run() {
   find_lifetimes();
   find_sharing();
   note_updates({t_, flat_, low_, lookup_}, items_, uses_, memory_, plan_);
-  for (const PassedParam& p : low_.passed)
-    plan_.result_copies.push_back({p.param, p.result, plan_.params[p.param].bytes});
+  note_passed();
   for (step_ = 0; step_ < items_.size(); ++step_) {
     FuseItem& item = items_[step_];
     const ItemSource& source = low_.sources[item.origins.back()];
@@ -230,6 +264,13 @@ Status Emitter::run() {
   return finish();
 }
 
+bool Emitter::takes_roots(Addresses bases) const {
+  if (bases.begin != 0 || bases.count != plan_.num_roots() - kFirstParam) return false;
+  for (std::uint32_t k = 0; k < bases.count; ++k)
+    if (plan_.places[k].root != kFirstParam + k || plan_.places[k].offset != 0) return false;
+  return true;
+}
+
 Status Emitter::finish() {
   const Placement placed = tfvm::place(slots_, static_cast<std::int64_t>(plan_.num_roots() * sizeof(std::byte*)));
   for_each_place(plan_, [&](Address& p) {
@@ -238,6 +279,8 @@ Status Emitter::finish() {
     p.root = kFrameRoot;
   });
   plan_.frame_bytes = align_up(placed.total);
+  plan_.is_direct = plan_.steps.size() == 1 && plan_.nests.size() == 1 && plan_.nests[0].native &&
+                    plan_.result_copies.empty() && takes_roots(plan_.nests[0].bases);
   if (pool_bytes_ == 0) return ok();
   plan_.pool = StorageRef::allocate(nullptr, pool_bytes_);
   if (!plan_.pool) return Error(Code::Memory, "the constants of a plan can't be allocated");

@@ -15,6 +15,8 @@ class Emitter {
   Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
           const PlanLookup& lookup, const PlanOptions& options);
   Status run();
+  // In place of the items: all that the function computes as one nest over its parameters, then its results.
+  Status run_whole(Nest nest);
 
  private:
   // Until all lifetimes are known a place in the frame is (kUnplaced + slot, offset in the slot).
@@ -30,7 +32,11 @@ class Emitter {
 
   void find_lifetimes();
   void find_sharing();
+  void note_passed();
   Status emit_nest(Nest nest);
+  Status add_nest(Nest nest, Addresses bases);
+  std::vector<std::uint32_t> bases_of_roots() const;
+  bool takes_roots(Addresses bases) const;
   void emit_kernel(const ItemSource& s, Op op);
   Status emit_opaque(const ItemSource& s);
   void emit_call(const ItemSource& s, const Instr& in);

@@ -60,6 +60,7 @@ struct Plan {
   StorageRef pool;  // constants
   std::int64_t frame_bytes = 0;
   std::shared_ptr<const Nest> as_nest;  // the whole of it, where it is the body of a loop and one nest; see loop_body.h
+  bool is_direct = false;               // one nest that may get machine code, whose bases are the roots in their order
   bool gives_tapes = false;             // among its results
   std::uint32_t depth = 1;              // of nested calls and control flow
   // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.

@@ -8,6 +8,7 @@
 #include "vm/plan/emit.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/update_report.h"
+#include "vm/plan/whole.h"
 
 namespace tfvm {
 
@@ -59,12 +60,15 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
       return Error(Code::Memory, "a value is larger than any memory that this could run in");
   for (const ValueType& r : plan->results) plan->gives_tapes = plan->gives_tapes || r.is_tape;
   if (is_body && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan);
+  std::optional<Nest> whole;
+  if (!is_body && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
+  if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup, options);
-  if (Status s = emitter.run(); !s) return std::move(s).error();
+  if (Status s = whole ? emitter.run_whole(*std::move(whole)) : emitter.run(); !s) return std::move(s).error();
   if (plan->depth > options.max_depth)
     return Error(Code::Limit, fmt::format("calls and control flow are nested {} deep", plan->depth));
   return PlanRef(std::move(plan));

@@ -17,6 +17,7 @@ struct PlanOptions {
   FuseOptions fuse;
   InlineLimits inlining;
   Tiers* tiers = nullptr;          // null: the block interpreter alone
+  bool straight = false;           // small functions as one point: for machine code
   bool keep_nests = false;         // for dumps
   std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
 };

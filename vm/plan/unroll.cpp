@@ -13,10 +13,10 @@ Unroller::Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, co
   out_.reduced.assign(lanes_.size(), 0);
 }
 
-bool Unroller::run() {
+bool Unroller::run(bool with_passed) {
   for (std::size_t k = 0; k < low_.items.size(); ++k)
     if (!(low_.items[k].nest ? nest(*low_.items[k].nest) : opaque(low_.sources[k])) || !is_small()) return false;
-  return std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });
+  return !with_passed || std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });
 }
 
 bool Unroller::is_small() const {
@@ -79,6 +79,12 @@ bool Unroller::nodes_at(const Nest& n, const Index& at, bool has, std::vector<st
 }
 
 std::uint32_t Unroller::iota(NestNode node, const Access& a, const Index& at, bool has) {
+  if (lanes_.empty() && (node.dtype == DType::I64 || node.dtype == DType::I32)) {
+    const std::int64_t v = offset(a, at);
+    node.kind = NestNodeKind::Constant;
+    node.bits = node.dtype == DType::I64 ? static_cast<std::uint64_t>(v) : static_cast<std::uint32_t>(v);
+    return add(node);
+  }
   node.access = static_cast<std::uint32_t>(out_.accesses.size());
   out_.accesses.push_back({0, node.dtype, offset(a, at), lane_strides(a, has)});
   return add(node);

@@ -15,8 +15,8 @@ class Unroller {
  public:
   // `lanes`: the extents of the lanes' dims. Bases of the nest: parameters, then results.
   Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes);
-  // False: not over these lanes.
-  bool run();
+  // False: not over these lanes. `with_passed`: results that are parameters are stored, too.
+  bool run(bool with_passed = true);
   Nest take() { return std::move(out_); }
 
  private:

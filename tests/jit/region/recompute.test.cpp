@@ -69,7 +69,10 @@ TEST(Recompute, PairsAreNeverStored) {
   const auto fused = fuse(items, live);
   expect_same(items, fused, live);
   ASSERT_EQ(fused.size(), 3u);
-  for (const FuseItem& i : fused) EXPECT_TRUE(i.nest->stores.empty()) << text(*i.nest);
+  for (const FuseItem& i : fused) {
+    EXPECT_TRUE(i.nest->stores.empty()) << text(*i.nest);
+    EXPECT_EQ(i.nest->extents.size(), 2u) << text(*i.nest);  // coordinates are unrolled
+  }
 }
 
 // An outer product that is read transposed is computed as its reader has its loops.

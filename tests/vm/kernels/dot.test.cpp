@@ -2,6 +2,7 @@
 #include "vm/kernels/dot.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -92,13 +93,20 @@ struct DotTest : testing::Test {
 };
 
 TEST_F(DotTest, EveryPathHasTheOrderOfTheLanguage) {
-  for (std::int64_t m : {1, 3, 6, 13, 97})
-    for (std::int64_t n : {1, 2, 9, 16, 33, 90})
-      for (std::int64_t k : {1, 5, 256, 300, 2600})
-        for (bool swapped : {false, true}) {
-          check<float>(DType::F32, m, n, k, swapped);
-          check<double>(DType::F64, m, n, k, swapped);
-        }
+  const char* isa = std::getenv("TFVM_ISA");
+  const std::string before = isa ? isa : "";
+  for (const char* now : {"", "avx2"}) {
+    setenv("TFVM_ISA", now, 1);
+    for (std::int64_t m : {1, 3, 6, 13, 97})
+      for (std::int64_t n : {1, 2, 9, 16, 33, 90})
+        for (std::int64_t k : {1, 5, 256, 300, 2600})
+          for (bool swapped : {false, true}) {
+            check<float>(DType::F32, m, n, k, swapped);
+            check<double>(DType::F64, m, n, k, swapped);
+          }
+    for (bool swapped : {false, true}) check<float>(DType::F32, 150, 530, 300, swapped);
+  }
+  setenv("TFVM_ISA", before.c_str(), 1);
 }
 
 TEST_F(DotTest, IntegersWrap) {

@@ -1,0 +1,62 @@
+#include "vm/plan/whole.h"
+
+#include "jit/region/recompute.h"
+#include "vm/plan/unroll.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::int64_t kMaxWork = 2048;  // evaluations of nodes
+// Costs in picoseconds, of code that runs from the nearest cache: of an addition alone, of one in a vector with its
+// share of loads and stores, of the one point and of a nest beside its points, of another step.
+constexpr std::int64_t kAlone = 350, kInVector = 60, kWhole = 8000, kNest = 14000, kStep = 50000;
+
+std::int64_t cost_of_nodes(const Nest& n) {
+  std::int64_t sum = 0;
+  for (const NestNode& node : n.nodes) sum += cost(node);
+  return sum;
+}
+
+// Those of machine code.
+bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
+
+std::int64_t points(const Nest& n) {
+  std::int64_t p = 1;
+  for (std::int64_t e : n.extents) p *= e;
+  return p;
+}
+
+}  // namespace
+
+std::optional<Nest> whole_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan) {
+  if (low.items.empty() || plan.params.size() + plan.results.size() > NestStep::kMaxBases) return std::nullopt;
+  std::int64_t work = 0;
+  for (const FuseItem& item : low.items)
+    if (item.nest && (work += work_of(*item.nest)) > kMaxWork) return std::nullopt;
+  for (const auto* list : {&plan.params, &plan.results})
+    for (const ValueType& v : *list)
+      if (v.is_tape || !has_lanes(v.dtype)) return std::nullopt;
+  for (const FuseItem& item : low.items)
+    for (std::size_t k = 0; item.nest && k < item.nest->nodes.size(); ++k)
+      if (!has_lanes(item.nest->nodes[k].dtype)) return std::nullopt;
+  Unroller u(t, flat, low, plan, {});
+  if (!u.run(false)) return std::nullopt;
+  Nest n = u.take();
+  if (n.stores.empty()) return std::nullopt;
+  return n;
+}
+
+bool is_faster(const Nest& whole, std::span<const FuseItem> items) {
+  std::int64_t apart = 0;
+  for (const FuseItem& item : items) {
+    if (item.nest)
+      apart += kNest + kInVector * (points(*item.nest) * (cost_of_nodes(*item.nest) + 1));
+    else
+      apart += kStep;
+  }
+  const auto moved = static_cast<std::int64_t>(whole.accesses.size() + whole.stores.size());
+  return kWhole + kAlone * (cost_of_nodes(whole) + moved) < apart;
+}
+
+}  // namespace tfvm
