@@ -87,7 +87,8 @@ bool infer_auto_functionalized_v2(InferCtx& c) {
   for (std::int64_t i : numbers.ints) base.push_back(i);
   for (AttrId item : numbers.items) base.push_back(c.t.attrs[item].kind == AttrKind::Int ? c.t.attrs[item].i : -1);
   std::int64_t bases = 0;
-  for (std::int64_t i : base) bases = std::max(bases, i + 1);
+  const auto most = static_cast<std::int64_t>(c.in.size());
+  for (std::int64_t i : base) bases = std::max(bases, std::min(i, most) + 1);
   const auto others = std::ranges::count(base, -1);
   if (std::ranges::any_of(base, [](std::int64_t i) { return i < -1; }) ||
       static_cast<std::int64_t>(c.in.size()) != others + bases)

@@ -177,7 +177,7 @@ RandomVmap random_vmap(Bench& bench, FunctionId f, std::int64_t size, std::mt199
     std::vector<std::int64_t> dims(bench.t().types.dims(params[k]).begin(), bench.t().types.dims(params[k]).end());
     std::optional<std::int64_t> d;
     if (k == sure || rng() % 3 != 0) d = place(bench.t().types.rank(params[k]));
-    if (d) dims.insert(*d < 0 ? dims.end() + *d + 1 : dims.begin() + *d, size);
+    if (d) dims.insert(*d < 0 ? dims.end() + (*d + 1) : dims.begin() + *d, size);
     v.params.in_dims.push_back(d);
     v.wide.push_back(bench.t().types.tensor(bench.t().types.dtype(params[k]), dims));
   }

@@ -1,6 +1,6 @@
 // Made from the op table: for every op that can stand alone, vmap(op) gives bit for bit what a loop over lanes gives,
 // for every dtype, every choice of batched operands and every dim that may be the batch's, in and out.
-#include <cstring>
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ void VmapOps::check(Op op, const OpCase& c, DType group, const Way& way) {
     const std::int64_t at = place(way, k, static_cast<std::int64_t>(dims.size()));
     const bool batched = (way.mask >> k & 1) != 0;
     params.in_dims.push_back(batched ? std::optional(at) : std::nullopt);
-    if (batched) dims.insert(at < 0 ? dims.end() + at + 1 : dims.begin() + at, way.size);
+    if (batched) dims.insert(at < 0 ? dims.end() + (at + 1) : dims.begin() + at, way.size);
     args.push_back(random(c.operands[k], dims, group));
     types.push_back(t().types.tensor(dtype_of(c.operands[k], group), dims));
   }
@@ -79,7 +79,7 @@ void VmapOps::check(Op op, const OpCase& c, DType group, const Way& way) {
     for (std::size_t r = 0; r < one.size(); ++r) {
       const std::vector<std::byte> part = lane(all[r], i, *params.out_dims[r]);
       ASSERT_EQ(one[r].bytes(), static_cast<std::int64_t>(part.size()));
-      EXPECT_EQ(std::memcmp(one[r].data(), part.data(), part.size()), 0) << "lane " << i << " of result " << r;
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), one[r].data())) << "lane " << i << " of result " << r;
     }
   }
 }

@@ -11,7 +11,7 @@ void copy_text(char* to, std::size_t capacity, std::string_view text) noexcept {
   if (capacity == 0) return;
   std::size_t n = std::min(text.size(), capacity - 1);
   while (n < text.size() && n > 0 && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) --n;
-  std::memcpy(to, text.data(), n);
+  std::copy_n(text.data(), n, to);
   to[n] = 0;
 }
 
