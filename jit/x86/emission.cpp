@@ -30,14 +30,15 @@ void take_places(Emission& e) {
 }
 
 void enter(Emission& e) {
-  for (const ax::Gp& r : kSaved) e.a.push(r);
+  if (!e.is_light)
+    for (const ax::Gp& r : kSaved) e.a.push(r);
   e.a.mov(ax::rax, ax::rsp);
   e.a.and_(ax::rsp, -64);
   e.a.long_().sub(ax::rsp, 0x7fffffff);  // the size of the frame, known at the end
   e.frame_size_at = e.a.offset() - 4;
   e.a.mov(e.at(e.saved_sp), ax::rax);
   e.a.mov(ax::rcx, ax::rdi);
-  e.a.mov(Emission::kArgs, ax::rsi);
+  if (!e.is_light) e.a.mov(Emission::kArgs, ax::rsi);
 }
 
 void begin_rounds(Emission& e, std::int32_t counter, const aj::Label& head) {
@@ -59,7 +60,7 @@ void place_pointers(Emission& e, std::size_t registers) {
   for (std::size_t k = 0; k < e.shape.accesses.size(); ++k) {
     Pointer p;
     if (k < registers)
-      p.gp = kPointerRegisters[k];
+      p.gp = (e.is_light ? kLightRegisters : kPointerRegisters)[k];
     else
       p.slot = e.frame.take(8);
     e.pointers.push_back(p);
@@ -131,7 +132,7 @@ void set_indices(Emission& e) {
 void leave(Emission& e) {
   e.a.vzeroupper();
   e.a.mov(ax::rsp, e.at(e.saved_sp));
-  for (std::size_t k = std::size(kSaved); k-- > 0;) e.a.pop(kSaved[k]);
+  for (std::size_t k = std::size(kSaved); k-- > 0 && !e.is_light;) e.a.pop(kSaved[k]);
   e.a.ret();
 }
 

@@ -31,12 +31,13 @@ struct Emission {
   std::vector<int> sums;                   // the vector register of each LaneOp::Sum
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
   aj::Label redo;                                                     // where LaneOp::Check leads
-  bool is_streaming = false;                                          // whole trips store past the caches
+  bool is_light = false;      // a single point: no register is saved, arguments are only read at first, from rsi
+  bool is_streaming = false;  // whole trips store past the caches
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
 
   int reg_bytes() const { return code.reg_bytes(); }
-  ax::Mem arg(int k) const { return ax::ptr(kArgs, 8 * k); }
+  ax::Mem arg(int k) const { return ax::ptr(is_light ? ax::rsi : kArgs, 8 * k); }
   ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
   ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
 
@@ -61,7 +62,7 @@ void take_places(Emission& e);
 // Saves registers and makes the frame; then the arguments are in kArgs, the bases in rcx.
 void enter(Emission& e);
 // Registers that hold addresses of accesses, in this order. Scratch: rax, rcx, rdx, rsi.
-inline constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7};
+inline constexpr int kPointerRegisters[] = {14, 15, 5, 8, 9, 10, 11, 7}, kLightRegisters[] = {8, 9, 10, 11, 7};
 // A pointer for each access, the first ones in so many of these registers, the others in the frame.
 void place_pointers(Emission& e, std::size_t registers = std::size(kPointerRegisters));
 void add_to_pointer(Emission& e, std::size_t access, const ax::Mem& step);

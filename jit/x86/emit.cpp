@@ -102,6 +102,7 @@ void NestEmitter::split() {
 }
 
 void NestEmitter::lay_out() {
+  e_.is_light = shape_.one && shape_.accesses.size() <= std::size(kLightRegisters);
   place_pointers(e_);
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
   take_places(e_);
