@@ -28,6 +28,38 @@ std::int64_t resolve(IndexMode mode, DType dtype, std::int64_t i, std::int64_t b
   return kOutside;
 }
 
+// All indices, in row-major order, where they stand side by side and each is a place as it is. False: at least one
+// isn't.
+template <class I>
+bool take_as_they_are(const View& idx, std::int64_t n, std::int64_t bound, std::int64_t* places) {
+  const auto* from = reinterpret_cast<const I*>(idx.data);
+  bool outside = false;
+  for (std::int64_t k = 0; k < n; ++k) {
+    places[k] = from[k];
+    outside |= static_cast<std::uint64_t>(places[k]) >= static_cast<std::uint64_t>(bound);
+  }
+  return !outside;
+}
+
+// Their number.
+std::int64_t resolve_all(const IndexParams& p, const View& idx, std::int64_t bound, std::int64_t* places,
+                         IndexFailure* failure) {
+  std::int64_t n = 1;
+  bool is_dense = true;
+  for (std::int32_t d = idx.rank; d-- > 0; n *= idx.dims[d])
+    is_dense = is_dense && (idx.dims[d] == 1 || idx.strides[d] == n);
+  if (is_dense && idx.dtype == DType::I64 && take_as_they_are<std::int64_t>(idx, n, bound, places)) return n;
+  if (is_dense && idx.dtype == DType::I32 && take_as_they_are<std::int32_t>(idx, n, bound, places)) return n;
+  n = 0;
+  Walk<1> w(idx.rank, idx.dims);
+  w.strides(0, idx.strides);
+  for (; w.more(); w.next(), ++n) {
+    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(0) * size_of(idx.dtype));
+    places[n] = resolve(p.mode, idx.dtype, i, bound, n, failure);
+  }
+  return n;
+}
+
 template <std::size_t Size>
 void take_each(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t stride,
                const std::byte* nothing) {
@@ -56,13 +88,7 @@ void run_take(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const IndexParams*>(params);
   const View &x = call.in[0], &idx = call.in[1], &out = call.out[0];
   auto* places = reinterpret_cast<std::int64_t*>(call.scratch);
-  std::int64_t n = 0;
-  Walk<1> w(idx.rank, idx.dims);
-  w.strides(0, idx.strides);
-  for (; w.more(); w.next(), ++n) {
-    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(0) * size_of(idx.dtype));
-    places[n] = resolve(p.mode, idx.dtype, i, x.dims[p.axis], n, call.failure);
-  }
+  const std::int64_t n = resolve_all(p, idx, x.dims[p.axis], places, call.failure);
   const std::int32_t post_rank = x.rank - p.axis - 1;
   const std::int64_t *post_dims = x.dims + p.axis + 1, *post_strides = x.strides + p.axis + 1;
   const std::int64_t* out_post = out.strides + out.rank - post_rank;
