@@ -32,6 +32,10 @@ struct PadParams {
 void fill(const View& out, const std::byte* value) {
   const std::int64_t size = size_of(out.dtype), bytes = elements(out) * size;
   if (bytes == 0) return;
+  if (std::all_of(value, value + size, [](std::byte b) { return b == std::byte{0}; })) {
+    std::memset(out.data, 0, static_cast<std::size_t>(bytes));
+    return;
+  }
   std::memcpy(out.data, value, static_cast<std::size_t>(size));
   for (std::int64_t done = size; done < bytes; done *= 2)
     std::memcpy(out.data + done, out.data, static_cast<std::size_t>(std::min(done, bytes - done)));
