@@ -1,6 +1,6 @@
-// Tiles of 8 rows by 3 registers: 24 accumulators, 3 registers of B, elements of A broadcast as they are read. The file
-// is compiled for any machine; only functions marked with their target use the wide registers, and only they are called
-// through gemm_has_wide.
+// Tiles of 8 rows by up to 3 registers: 24 accumulators, 3 registers of B, elements of A broadcast as they are read.
+// The file is compiled for any machine; only functions marked with their target use the wide registers, and only they
+// are called through gemm_has_wide.
 #include "vm/kernels/gemm_wide.h"
 
 #include <algorithm>
@@ -49,17 +49,15 @@ struct Wide<double> {
   TFVM_WIDE_INLINE Type madd(Type a, Type b, Type c) { return _mm512_fmadd_pd(a, b, c); }
 };
 
-constexpr std::int64_t kRows = 8, kVectors = 3;
+constexpr std::int64_t kRows = 8, kMostVectors = 3;
 template <class T>
 constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
-template <class T>
-constexpr std::int64_t kCols = kVectors* kLanes<T>;
 constexpr std::int64_t kBlockM = 16 * kRows;
 template <class T>
-constexpr std::int64_t kBlockN = 10 * kCols<T>;
+constexpr std::int64_t kBlockN = 10 * kMostVectors* kLanes<T>;
 
-// Panels as pack leaves them; `rows` <= Rows and `cols` in Vectors registers are stored.
-template <class T, int Rows, int Vectors>
+// Panels as pack leaves them, of B in Panel registers; `rows` <= Rows and `cols` in Vectors registers are stored.
+template <class T, int Panel, int Rows, int Vectors>
 TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c,
                        bool add) {
   using V = Wide<T>;
@@ -69,7 +67,7 @@ TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t row
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) acc[r][v] = V::zero();
-  for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += kCols<T>) {
+  for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += Panel * L) {
     typename V::Type y[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) y[v] = V::load(b + v * L);
@@ -108,19 +106,46 @@ TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t row
     }
 }
 
-template <class T, int Vectors>
-void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
-  if (rows > 6) return tile_of<T, 8, Vectors>(a, b, kc, rows, cols, c, add);
-  if (rows > 4) return tile_of<T, 6, Vectors>(a, b, kc, rows, cols, c, add);
-  if (rows > 2) return tile_of<T, 4, Vectors>(a, b, kc, rows, cols, c, add);
-  return tile_of<T, 2, Vectors>(a, b, kc, rows, cols, c, add);
+template <class T, int Panel, int Vectors>
+void rows_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+  if (rows > 6) return tile_of<T, Panel, 8, Vectors>(a, b, kc, rows, cols, c, add);
+  if (rows > 4) return tile_of<T, Panel, 6, Vectors>(a, b, kc, rows, cols, c, add);
+  if (rows > 2) return tile_of<T, Panel, 4, Vectors>(a, b, kc, rows, cols, c, add);
+  return tile_of<T, Panel, 2, Vectors>(a, b, kc, rows, cols, c, add);
 }
 
-template <class T>
+template <class T, int Panel>
 void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
-  if (cols > 2 * kLanes<T>) return tile<T, 3>(a, b, kc, rows, cols, c, add);
-  if (cols > kLanes<T>) return tile<T, 2>(a, b, kc, rows, cols, c, add);
-  return tile<T, 1>(a, b, kc, rows, cols, c, add);
+  if constexpr (Panel > 2)
+    if (cols > 2 * kLanes<T>) return rows_of<T, Panel, 3>(a, b, kc, rows, cols, c, add);
+  if constexpr (Panel > 1)
+    if (cols > kLanes<T>) return rows_of<T, Panel, 2>(a, b, kc, rows, cols, c, add);
+  rows_of<T, Panel, 1>(a, b, kc, rows, cols, c, add);
+}
+
+template <class T, int Panel>
+void product(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
+             std::byte* scratch) {
+  constexpr std::int64_t kCols = Panel * kLanes<T>;
+  T* packed_a = reinterpret_cast<T*>(scratch);
+  T* packed_b = packed_a + kBlockM * kGemmBlockK;
+  for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
+    const std::int64_t nc = std::min(kBlockN<T>, n - n0);
+    for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
+      const std::int64_t kc = std::min(kGemmBlockK, k - k0);
+      pack<T, kCols>(b, n0, nc, k0, kc, packed_b);
+      for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
+        const std::int64_t mc = std::min(kBlockM, m - m0);
+        pack<T, kRows>(a, m0, mc, k0, kc, packed_a);
+        for (std::int64_t j = 0; j < nc; j += kCols)
+          for (std::int64_t i = 0; i < mc; i += kRows) {
+            const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
+            tile<T, Panel>(packed_a + i * kc, packed_b + j * kc, kc, std::min(kRows, mc - i), std::min(kCols, nc - j),
+                           to, k0 != 0);
+          }
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -132,32 +157,17 @@ bool gemm_has_wide() {
 
 template <class T>
 std::size_t gemm_wide_scratch(std::int64_t n) {
-  const std::int64_t cols = (std::min(kBlockN<T>, n) + kCols<T> - 1) / kCols<T> * kCols<T>;
+  constexpr std::int64_t kMost = kMostVectors * kLanes<T>;
+  const std::int64_t cols = (std::min(kBlockN<T>, n) + kMost - 1) / kMost * kMost;
   return static_cast<std::size_t>((kBlockM + cols) * kGemmBlockK) * sizeof(T);
 }
 
 template <class T>
 void gemm_wide(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
                GemmTarget<T> c, std::byte* scratch) {
-  T* packed_a = reinterpret_cast<T*>(scratch);
-  T* packed_b = packed_a + kBlockM * kGemmBlockK;
-  for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
-    const std::int64_t nc = std::min(kBlockN<T>, n - n0);
-    for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
-      const std::int64_t kc = std::min(kGemmBlockK, k - k0);
-      pack<T, kCols<T>>(b, n0, nc, k0, kc, packed_b);
-      for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
-        const std::int64_t mc = std::min(kBlockM, m - m0);
-        pack<T, kRows>(a, m0, mc, k0, kc, packed_a);
-        for (std::int64_t j = 0; j < nc; j += kCols<T>)
-          for (std::int64_t i = 0; i < mc; i += kRows) {
-            const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
-            tile<T>(packed_a + i * kc, packed_b + j * kc, kc, std::min(kRows, mc - i), std::min(kCols<T>, nc - j), to,
-                    k0 != 0);
-          }
-      }
-    }
-  }
+  if (n <= kLanes<T>) return product<T, 1>(a, b, m, n, k, c, scratch);
+  if (n <= 2 * kLanes<T>) return product<T, 2>(a, b, m, n, k, c, scratch);
+  product<T, kMostVectors>(a, b, m, n, k, c, scratch);
 }
 
 template void gemm_wide<float>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t,
