@@ -63,6 +63,12 @@ Ref Bases::view(const Ref& r, const View& v) {
   return out;
 }
 
+bool Bases::is_whole(const Ref& r) {
+  const std::int64_t n = b_.tables().types.elements(bases_[r.base].type);
+  const std::optional<Strided> place = lie(r);
+  return place && n > 0 && elements(*place) == n;
+}
+
 bool Bases::overlaps_within(const Ref& r) {
   for (std::size_t k = 1; k < r.chain.size(); ++k)
     if (const auto s = lie({r.base, {r.chain.begin(), r.chain.begin() + static_cast<std::ptrdiff_t>(k)}}))

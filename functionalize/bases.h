@@ -24,6 +24,7 @@ class Bases {
   ValueId read(const Ref& r);
   // Fails with "[op] … overlap …" where two elements of the view stand at one place.
   void write(const Ref& r, ValueId u, bool inplace, std::string_view op);
+  bool is_whole(const Ref& r);  // of a place that was written: all elements of a base that has some?
   // The view of r that `v` is; fails where its strides don't allow it, or where it leaves the storage.
   Ref view(const Ref& r, const View& v);
 

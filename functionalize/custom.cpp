@@ -68,8 +68,9 @@ AttrId view_entry(Walk& w, const Ref& r) {
     if (steps->empty()) return call(w, "alias", {});
     return steps->size() == 1 ? (*steps)[0] : w.t.attrs.list(*steps);
   }
-  const std::optional<Strided> s = w.bases.lie(r);
+  std::optional<Strided> s = w.bases.lie(r);
   if (!s) return w.t.attrs.none();
+  if (elements(*s) == 0) s->offset = 0;  // a view of nothing may begin behind the end of its base
   const AttrId items[] = {w.t.attrs.ints(s->shape), w.t.attrs.ints(s->strides), w.t.attrs.of(s->offset)};
   return w.t.attrs.call(w.t.strings.intern("as_strided"), items);
 }

@@ -30,6 +30,11 @@ Rule rule_of(Op op) {
   }
 }
 
+// A write into places that its operands tell, an update of the target even where that is a whole base.
+bool is_update(Op op) {
+  return op == Op::dynamic_update_slice_ || op == Op::scatter_ || op == Op::scatter_add_ || op == Op::index_put_;
+}
+
 }  // namespace
 
 Walk::Walk(Pass& pass, FunctionId f, const Pattern& pattern)
@@ -78,7 +83,12 @@ void Walk::write(const Instr& in) {
   const ValueId u = written_value(b, in.op, operands, in.attrs);
   if (!b.failed()) b.name_from(u, in.result());
   const Ref target = ref(in.operands[0]);
-  bases.write(target, u, t.attrs.get_bool(in.attrs, Key::inplace), write_name(t, in.op, in.attrs));
+  const bool inplace = t.attrs.get_bool(in.attrs, Key::inplace);
+  bases.write(target, u, inplace, write_name(t, in.op, in.attrs));
+  if (inplace && !is_update(in.op) && !b.failed() && bases.is_whole(target))
+    b.fail(Code::Type, "[" + write_name(t, in.op, in.attrs) +
+                           "] {inplace=true}: it writes the whole tensor, whose new value is a tensor of its own, so " +
+                           std::to_string(t.types.bytes(bases.type(target.base))) + " bytes would be copied");
   set(in.result(), target);
 }
 
@@ -88,7 +98,8 @@ void Walk::instr(const Instr& in) {
     return set(in.result(),
                bases.view(ref(in.operands[0]), view_of(t, in, body.type(in.operands[0]), body.type(in.result()))));
   const std::vector<FunctionId> functions = callees(t, in.op, in.attrs);
-  const bool full = in.op == Op::extern_ || std::ranges::any_of(functions, [&](FunctionId f) { return t.body(f).full; });
+  const bool full =
+      in.op == Op::extern_ || std::ranges::any_of(functions, [&](FunctionId f) { return t.body(f).full; });
   const Rule rule = full ? rule_of(in.op) : nullptr;
   rule ? rule(*this, in) : plain(in);
 }

@@ -71,7 +71,22 @@ ValueId put_slice(const Put& p) {
   return now;
 }
 
+// Into these places of the base's storage: an update of what is written alone.
+ValueId put_at(const Put& p, const Strided& place) {
+  Builder& b = p.b;
+  const Shape flat{b.tables().types.elements(p.v.from)}, row{b.tables().types.elements(p.v.to)};
+  const ValueId places = reshape(b, strided_places(b, place.shape, place.strides, place.offset), row);
+  const ValueId now = b.emit(Op::scatter_along, {reshape(b, p.x, flat), places, reshape(b, p.u, row)},
+                             {{Key::axis, 0}, {Key::mode, "clip"}, {Key::inplace, p.inplace}});
+  return reshape(b, now, b.tables().types.dims(p.v.from));
+}
+
+// A select over the whole, which fuses; asked to be in place, the diagonal's elements alone.
 ValueId put_diagonal(const Put& p) {
+  const Tables& t = p.b.tables();
+  if (p.inplace && t.types.elements(p.v.to) > 0)
+    if (const Result<Strided> place = lie(t, p.v, row_major(t.types.dims(p.v.from)), t.types.elements(p.v.from)))
+      return put_at(p, *place);
   const ValueId in[] = {p.x, p.u};
   ExpandCtx c{p.b, in, p.v.attrs};
   const Values out = expand_diagonal_scatter(c);
@@ -101,17 +116,12 @@ ValueId put_unfold(const Put& p) {
 }
 
 ValueId put_strided(const Put& p) {
-  Builder& b = p.b;
-  if (b.tables().types.elements(p.v.to) == 0) return p.x;
-  const Shape flat{b.tables().types.elements(p.v.from)}, row{b.tables().types.elements(p.v.to)};
-  const ValueId places =
-      reshape(b,
-              strided_places(b, p.attrs().get_ints(p.v.attrs, Key::shape), p.attrs().get_ints(p.v.attrs, Key::strides),
-                             p.attrs().get_int(p.v.attrs, Key::offset)),
-              row);
-  const ValueId now = b.emit(Op::scatter_along, {reshape(b, p.x, flat), places, reshape(b, p.u, row)},
-                             {{Key::axis, 0}, {Key::mode, "clip"}, {Key::inplace, p.inplace}});
-  return reshape(b, now, b.tables().types.dims(p.v.from));
+  if (p.b.tables().types.elements(p.v.to) == 0) return p.x;
+  const auto list = [&](Key k) {
+    const Ints v = p.attrs().get_ints(p.v.attrs, k);
+    return Shape(v.begin(), v.end());
+  };
+  return put_at(p, {p.attrs().get_int(p.v.attrs, Key::offset), list(Key::shape), list(Key::strides)});
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ struct Write {
     for (ValueId v : in) got += (got.empty() ? "" : ", ") + types().text(b.type(v));
     return b.fail(Code::Type, "[" + write_name(b.tables(), op, attrs) + "] " + what + ", got " + got);
   }
+  // Of an update of the target.
+  AttrId update() const { return table().dict({{Key::inplace, table().get_bool(attrs, Key::inplace)}}); }
   ValueId add(ValueId a, ValueId z) const { return b.emit(Op::add, {a, z}); }
   ValueId number(std::int64_t n) const { return b.scalar_int(DType::I64, n); }
 };
@@ -70,11 +72,12 @@ ValueId scatter(const Write& w, std::string_view combine) {
     if (wanted[at(k)] != b.dims(update)[at(k)]) update = slice(b, update, k, 0, wanted[at(k)]);
   }
   const ValueId now =
-      b.emit(Op::scatter_along, {target, w.in[1], update}, {{Key::axis, axis}, {Key::combine, combine}});
+      b.emit(Op::scatter_along, {target, w.in[1], update},
+             {{Key::axis, axis}, {Key::combine, combine}, {Key::inplace, w.table().get_bool(w.attrs, Key::inplace)}});
   if (part == whole) return now;
   Values operands{w.x(), now};
   operands.insert(operands.end(), whole.size(), w.number(0));
-  return b.emit(Op::dynamic_update_slice, operands, w.table().empty());
+  return b.emit(Op::dynamic_update_slice, operands, w.update());
 }
 
 // One place in the leading dims n, flattened, from an index for each: `outside` where one of them is, or clipped.
@@ -125,7 +128,10 @@ ValueId index_put(const Write& w) {
   const ValueId u = reshape(b, broadcast(b, w.in.back(), full), rows);
   const std::string_view combine = w.table().get_bool(w.attrs, Key::accumulate) ? "add" : "set";
   const ValueId out = b.emit(Op::scatter_along, {reshape(b, w.x(), flat), place, u},
-                             {{Key::axis, 0}, {Key::combine, combine}, {Key::mode, std::string_view(mode)}});
+                             {{Key::axis, 0},
+                              {Key::combine, combine},
+                              {Key::mode, std::string_view(mode)},
+                              {Key::inplace, w.table().get_bool(w.attrs, Key::inplace)}});
   return reshape(b, out, x);
 }
 
@@ -154,7 +160,7 @@ ValueId written_value(Builder& b, Op op, std::span<const ValueId> operands, Attr
     case Op::scatter_add_:
       return scatter(w, "add");
     case Op::dynamic_update_slice_:
-      return b.emit(Op::dynamic_update_slice, operands, b.tables().attrs.empty());
+      return b.emit(Op::dynamic_update_slice, operands, w.update());
     default:
       return w.fail("is no write of elements");
   }

@@ -111,6 +111,15 @@ func @scanned(mut %x: f32[3]) {
   ret %ys
 }
 
+func @nothing(mut %x: f32[2]) {
+  %none = clone [] : f32[3,5,0]
+  %v = slice %none {start=[3, 1, 0], limit=[3, 4, 0], stride=[1, 1, 1]}
+  inc %v
+  inc %x
+  %r = clone %v
+  ret %r
+}
+
 func @mapped(mut %x: f32[2]) {
   inc %x
   %y = mul %x, 3.0
@@ -195,6 +204,11 @@ TEST(CustomFunctional, ViewsAtAnOffsetAndAcross) {
   Custom().expect("middle", "f32[6] [0, 1, 2, 3, 4, 5]", {"f32[6] [0.0, 1.0, 2.0, 4.0, 5.0, 6.0]"});
   Custom().expect("columns", "f32[2,3] [[1, 2, 3], [4, 5, 6]]",
                   {"f32[2] [1.0, 1.0]", "f32[2] [2.0, 5.0]", "f32[2,3] [[1.0, 3.0, 3.0], [4.0, 6.0, 6.0]]"});
+}
+
+// A slice of nothing begins at an offset that its empty base does not have.
+TEST(CustomFunctional, ViewsOfNothing) {
+  Custom().expect("nothing", "f32[2] [1, 2]", {"f32[0,3,0] []", "f32[2] [2.0, 3.0]"});
 }
 
 TEST(CustomFunctional, InLoopsTheyAreCarried) {

@@ -165,5 +165,59 @@ TEST(Updates, WhatIsInPlaceAndWhyNot) {
       (Texts{"18: [dynamic_update_slice] {inplace=true}: its operand is a result, too, so 32 bytes would be copied"}));
 }
 
+// Writes that are asked to be in place, made functional: those into a part are updates, one of the whole is none.
+constexpr const char* kWrites = R"(func @place(%x: f32[4], %i: i64, %u: f32[1]) {
+  %y = exp %x
+  dynamic_update_slice_ %y, %u, %i {inplace=true}
+  ret %y
+}
+func @indices(%x: f32[4], %i: i64[2], %u: f32[2]) {
+  %y = exp %x
+  index_put_ %y, %i, %u {accumulate=true, inplace=true}
+  scatter_ %y, %i, %u {axis=0, inplace=true}
+  %z = neg %x
+  ret %y, %z
+}
+func @diagonal(%x: f32[4,4], %u: f32[4]) {
+  %y = exp %x
+  %d = diagonal %y
+  copy_ %d, %u {inplace=true}
+  ret %y
+}
+func @read(%x: f32[4], %i: i64, %u: f32[1]) {
+  %y = exp %x
+  %old = clone %y
+  dynamic_update_slice_ %y, %u, %i {inplace=true}
+  ret %y, %old
+}
+func @whole(%x: f32[4]) {
+  %y = exp %x
+  add_ %y, 1.0 {inplace=true}
+  ret %y
+}
+func @row(mut %x: f32[4]) {
+  %y = view %x {shape=[2, 2]}
+  fill_ %y, 1.0 {inplace=true}
+  ret
+}
+)";
+
+TEST(Updates, WritesThatAreAskedToBeInPlace) {
+  const auto said = [](const std::string& name, const std::string& args) {
+    return said_of(kWrites, "functionalize(@" + name + ")", args);
+  };
+  EXPECT_EQ(said("place", "f32[4], i64, f32[1]"), (Texts{"dynamic_update_slice line 3: in place; 0 bytes"}));
+  EXPECT_EQ(said("indices", "f32[4], i64[2], f32[2]"),
+            (Texts{"scatter_along line 8: in place; 0 bytes", "scatter_along line 9: in place; 0 bytes"}));
+  EXPECT_EQ(said("diagonal", "f32[4,4], f32[4]"), (Texts{"scatter_along line 16: in place; 0 bytes"}));
+  EXPECT_EQ(
+      said("read", "f32[4], i64, f32[1]"),
+      (Texts{"22: [dynamic_update_slice] {inplace=true}: its operand is a result, too, so 16 bytes would be copied"}));
+  EXPECT_EQ(said("whole", "f32[4]"), (Texts{"27: [add_] {inplace=true}: it writes the whole tensor, whose new value is "
+                                            "a tensor of its own, so 16 bytes would be copied"}));
+  EXPECT_EQ(said("row", "f32[4]"), (Texts{"32: [fill_] {inplace=true}: it writes the whole tensor, whose new value is "
+                                          "a tensor of its own, so 16 bytes would be copied"}));
+}
+
 }  // namespace
 }  // namespace tfvm::testing

@@ -229,7 +229,8 @@ class EagerCompiler {
     for (std::size_t k = 0; k < in.operands.size(); ++k) alone.add_params(in.operands[k], kind == Kind::Plan || k > 0);
     for (ValueId v : in.operands) operands.push_back(alone(v));
     if (kind == Kind::Write)
-      results = {written_value(b, in.op, operands, in.attrs)};
+      // As written it is in place by itself: the plan only computes what is written.
+      results = {written_value(b, in.op, operands, t_.attrs.with(in.attrs, Key::inplace, t_.attrs.of(false)))};
     else
       results = b.emit_all(in.op, operands, in.attrs);
     const Result<FunctionId> f = b.failed() ? Result<FunctionId>(b.error()) : b.seal(results);
