@@ -28,6 +28,10 @@ func @rosenbrock(%p: f32[3]) -> f32 {
   %l = reduce_sum %e
   ret %l
 }
+func @bump(mut %x: f32[3], %k: f32) -> f32[3] {
+  add_ %x, %k
+  ret %x
+}
 func @trips(%x: f32) -> f32 {
   %y = scan (%c = %x;) {length=1000} {
     %d = mul %c, 0.5
@@ -78,6 +82,15 @@ void tiny_grad(benchmark::State& state) {
   h.run(state, {p}, g);
 }
 BENCHMARK(tiny_grad);
+
+// By steps: a write in place, and a result that is the input.
+void tiny_write(benchmark::State& state) {
+  Host h("@bump");
+  float x[] = {1, 2, 3}, y[3];
+  const float k = 0.5;
+  h.run(state, {x, &k}, y);
+}
+BENCHMARK(tiny_write);
 
 // 1: with a limit of time, so that the clock is looked at.
 void watched_trips(benchmark::State& state) {

@@ -87,6 +87,10 @@ bool Context::use_arena(void* memory, std::int64_t bytes) {
   return is_arena_;
 }
 
+Result<Tensor> Context::make(DType dtype, Dims dims) const {
+  return pool ? pool->make(dtype, dims) : Tensor::make(budget_, dtype, dims);
+}
+
 std::byte** Context::open(const Plan& plan) {
   failed_at_ = {};
   early_.reset();
@@ -171,7 +175,7 @@ RunEnd Context::begin(const Plan& plan, std::span<const Tensor> inputs, std::spa
       in_.push_back(t.data());
       continue;
     }
-    Result<Tensor> copy = t.clone(budget_);
+    Result<Tensor> copy = clone(t);
     if (!copy) return refuse(std::move(copy).error());
     in_.push_back(copy->data());
     copies_.push_back(*std::move(copy));
@@ -185,7 +189,7 @@ RunEnd Context::begin(const Plan& plan, std::span<const Tensor> inputs, std::spa
       out_.push_back(t.data());
       continue;
     }
-    Result<Tensor> fresh = Tensor::make(budget_, t.dtype(), t.dims());
+    Result<Tensor> fresh = make(t.dtype(), t.dims());
     if (!fresh) return refuse(std::move(fresh).error());
     out_.push_back(fresh->data());
     delayed_.push_back({t, *std::move(fresh)});
@@ -217,9 +221,10 @@ Status Context::call(const Plan& plan, std::span<const Tensor> inputs, std::span
   return error();
 }
 
-Result<std::vector<Tensor>> Context::make_outputs(const Plan& plan, std::span<const Tensor> inputs,
-                                                  std::span<const std::uint8_t> kept) const {
-  std::vector<Tensor> outputs(plan.results.size());
+Status Context::make_outputs(const Plan& plan, std::span<const Tensor> inputs, std::span<const std::uint8_t> kept,
+                             std::vector<Tensor>& outputs) const {
+  outputs.clear();
+  outputs.resize(plan.results.size());
   for (const ResultCopy& c : plan.result_copies) {
     if (kept.empty() || !kept[c.result] || c.param >= inputs.size()) continue;
     const Tensor& t = inputs[c.param];
@@ -229,19 +234,19 @@ Result<std::vector<Tensor>> Context::make_outputs(const Plan& plan, std::span<co
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     if (outputs[k]) continue;
-    Result<Tensor> t = Tensor::make(budget_, plan.results[k].dtype, plan.results[k].dims);
+    Result<Tensor> t = make(plan.results[k].dtype, plan.results[k].dims);
     if (!t) return std::move(t).error();
     outputs[k] = *std::move(t);
   }
-  return outputs;
+  return ok();
 }
 
 Result<std::vector<Tensor>> Context::call(const Plan& plan, std::span<const Tensor> inputs,
                                           std::span<const std::uint8_t> kept) {
-  Result<std::vector<Tensor>> outputs = make_outputs(plan, inputs, kept);
-  if (!outputs) return outputs;
-  if (Status s = call(plan, inputs, *outputs); !s) return std::move(s).error();
-  own_tapes(plan, *outputs);
+  std::vector<Tensor> outputs;
+  if (Status made = make_outputs(plan, inputs, kept, outputs); !made) return std::move(made).error();
+  if (Status s = call(plan, inputs, outputs); !s) return std::move(s).error();
+  own_tapes(plan, outputs);
   return outputs;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vm/executor.h"
+#include "vm/storage_pool.h"
 
 namespace tfvm {
 
@@ -18,6 +19,9 @@ class Context {
   PrintSink sink;
   Jobs jobs;
   const BudgetRef& budget() const { return budget_; }
+  StoragePool* pool = nullptr;  // of the run at hand, where results and copies come from; null: from the budget
+  Result<Tensor> make(DType dtype, Dims dims) const;
+  Result<Tensor> clone(const Tensor& t) const { return pool ? pool->clone(t) : t.clone(budget_); }
   // The caller's memory to work in, in place of the budget's; it outlives the Context. False where it is in use.
   bool use_arena(void* memory, std::int64_t bytes);
 
@@ -38,8 +42,8 @@ class Context {
   RunEnd begin(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs);
   RunEnd go_on(const Plan& plan);
   // What a call with fresh results is given: tensors of its own, but for `kept` ones as above.
-  Result<std::vector<Tensor>> make_outputs(const Plan& plan, std::span<const Tensor> inputs,
-                                           std::span<const std::uint8_t> kept = {}) const;
+  Status make_outputs(const Plan& plan, std::span<const Tensor> inputs, std::span<const std::uint8_t> kept,
+                      std::vector<Tensor>& outputs) const;
   // Behind a call into fresh tensors: those that are tapes become their owners.
   void own_tapes(const Plan& plan, std::vector<Tensor>& outputs);
 

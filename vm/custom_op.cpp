@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bytecode/tables.h"
+#include "vm/context.h"
 #include "vm/eager/view.h"
 
 namespace tfvm {
@@ -31,12 +32,10 @@ ExternInfer by_shape_function(CustomOpRef op) {
   };
 }
 
-Status run_custom(const CustomOp& op, std::string_view name, std::vector<CustomArg> args,
-                  std::span<const std::uint8_t> mut, std::span<const Tensor> results, const BudgetRef& budget) {
-  struct Back {
-    Tensor to, from;
-  };
-  std::vector<Back> back;
+Status run_custom(const CustomOp& op, std::string_view name, std::span<CustomArg> args,
+                  std::span<const std::uint8_t> mut, std::span<const Tensor> results, const Context& context,
+                  std::vector<CustomBack>& back) {
+  back.clear();
   for (std::size_t k = 0; k < args.size(); ++k) {
     for (Tensor& t : args[k].tensors) {
       if (mut[k] && overlaps_itself(t.layout()))
@@ -44,15 +43,16 @@ Status run_custom(const CustomOp& op, std::string_view name, std::vector<CustomA
                                              "that share a place; clone it first",
                                              name, t.type_text()));
       if (op.strided || t.is_row_major()) continue;
-      Result<Tensor> apart = t.clone(budget);
+      Result<Tensor> apart = context.clone(t);
       if (!apart) return std::move(apart).error();
       if (mut[k]) back.push_back({t, *apart});
       t = *std::move(apart);
     }
   }
   if (Status done = op.kernel(args, results); !done) return done;
-  for (const Back& b : back)
+  for (const CustomBack& b : back)
     copy_elements(b.to.layout(), b.to.base(), b.from.layout(), b.from.base(), size_of(b.to.dtype()));
+  back.clear();
   return ok();
 }
 

@@ -13,6 +13,8 @@
 
 namespace tfvm {
 
+class Context;
+
 // The argument for one declared parameter: one tensor, several of a list, or none.
 struct CustomArg {
   std::vector<Tensor> tensors;
@@ -45,9 +47,15 @@ using CustomOps = std::unordered_map<std::string, CustomOpRef>;  // by name
 using ExternInfer = decltype(ExternInfo::infer);
 ExternInfer by_shape_function(CustomOpRef op);
 
-// Runs the kernel on `args`; `mut` says per parameter whether it is written. Code::Type where such an argument has
-// elements that share a place.
-Status run_custom(const CustomOp& op, std::string_view name, std::vector<CustomArg> args,
-                  std::span<const std::uint8_t> mut, std::span<const Tensor> results, const BudgetRef& budget);
+// A mut argument that the kernel can't take as it lies, and the row-major copy that it is given.
+struct CustomBack {
+  Tensor to, from;
+};
+
+// Runs the kernel on `args`, which it may replace; `mut` says per parameter whether it is written. Code::Type where
+// such an argument has elements that share a place. `back` is memory to work in.
+Status run_custom(const CustomOp& op, std::string_view name, std::span<CustomArg> args,
+                  std::span<const std::uint8_t> mut, std::span<const Tensor> results, const Context& context,
+                  std::vector<CustomBack>& back);
 
 }  // namespace tfvm

@@ -65,7 +65,7 @@ Layout reversed(const Layout& x, Ints axes) {
 }
 
 Layout broadcast(const Layout& x, Dims dims) {
-  Layout y{{dims.begin(), dims.end()}, std::vector<std::int64_t>(dims.size(), 0), x.offset};
+  Layout y{{dims.begin(), dims.end()}, Extents(dims.size(), 0), x.offset};
   const std::size_t lead = dims.size() - x.dims.size();
   for (std::size_t k = 0; k < x.dims.size(); ++k)
     if (x.dims[k] == dims[lead + k]) y.strides[lead + k] = x.strides[k];
@@ -77,7 +77,7 @@ std::optional<Layout> reshaped(const Layout& x, Dims dims) {
   Layout y = row_major(dims);
   y.offset = x.offset;
   if (x.is_row_major()) return y;
-  std::vector<std::int64_t> old_dims, old_strides;
+  Extents old_dims, old_strides;
   for (std::size_t k = 0; k < x.dims.size(); ++k) {
     if (x.dims[k] == 1) continue;
     old_dims.push_back(x.dims[k]);
@@ -124,8 +124,10 @@ struct Axis {
 };
 
 // Axes of extent over 1 from the outermost in, neighbours merged where both sides step as one.
-std::vector<Axis> merged_axes(const Layout& to, const Layout& from) {
-  std::vector<Axis> axes;
+using Axes = InlineVector<Axis, 6>;
+
+Axes merged_axes(const Layout& to, const Layout& from) {
+  Axes axes;
   for (std::size_t k = 0; k < to.dims.size(); ++k) {
     const Axis a{to.dims[k], to.strides[k], from.strides[k]};
     if (a.n == 1) continue;
@@ -151,7 +153,7 @@ void copy_row(const Axis& a, std::byte* dst, const std::byte* src) {
 template <class T>
 void copy_axes(std::span<const Axis> outer, const Axis& inner, std::byte* dst, const std::byte* src) {
   constexpr auto kSize = static_cast<std::int64_t>(sizeof(T));
-  std::vector<std::int64_t> at(outer.size(), 0);
+  Extents at(outer.size(), 0);
   while (true) {
     copy_row<T>(inner, dst, src);
     std::size_t k = outer.size();
@@ -172,7 +174,7 @@ void copy_axes(std::span<const Axis> outer, const Axis& inner, std::byte* dst, c
 
 void copy_elements(const Layout& to, std::byte* dst, const Layout& from, const std::byte* src, std::int64_t size) {
   if (to.elements() == 0) return;
-  std::vector<Axis> axes = merged_axes(to, from);
+  Axes axes = merged_axes(to, from);
   if (axes.empty()) axes.push_back({1, 1, 1});
   const Axis inner = axes.back();
   axes.pop_back();

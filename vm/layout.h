@@ -10,12 +10,15 @@
 
 #include "bytecode/attrs.h"
 #include "bytecode/types.h"
+#include "vm/inline_vector.h"
 
 namespace tfvm {
 
+using Extents = InlineVector<std::int64_t, 6>;  // one per dim
+
 struct Layout {
-  std::vector<std::int64_t> dims;
-  std::vector<std::int64_t> strides;
+  Extents dims;
+  Extents strides;
   std::int64_t offset = 0;
 
   std::int64_t rank() const { return static_cast<std::int64_t>(dims.size()); }

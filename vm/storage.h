@@ -65,6 +65,7 @@ class Storage {
   Storage() = default;
   void unref() noexcept;
   std::atomic<std::int32_t> refs_{1};
+  std::atomic<bool> pooled_{false};  // one reference is that of a StoragePool
   mutable std::atomic<std::uint32_t> version_{0}, written_by_{0};
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
@@ -94,9 +95,16 @@ class StorageRef {
   }
   explicit operator bool() const noexcept { return s_ != nullptr; }
   const Storage* operator->() const noexcept { return s_; }
-  bool unique() const noexcept { return s_ && s_->refs_.load(std::memory_order_acquire) == 1; }
+  // Does nothing refer to it but this, and the pool that it may be of?
+  bool unique() const noexcept {
+    return s_ && s_->refs_.load(std::memory_order_acquire) == 1 + s_->pooled_.load(std::memory_order_relaxed);
+  }
 
  private:
+  friend class StoragePool;
+  bool is_free() const noexcept { return s_->refs_.load(std::memory_order_acquire) == 1; }  // of the pool's reference
+  void set_pooled(bool pooled) noexcept { s_->pooled_.store(pooled, std::memory_order_relaxed); }
+  void resize(std::int64_t bytes) noexcept { s_->bytes_ = bytes; }
   Storage* s_ = nullptr;
 };
 

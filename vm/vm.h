@@ -100,6 +100,7 @@ class VM {
   // An error of a run with the line of the step that failed.
   Error located(Error e, StepOrigin at);
   const BudgetRef& budget() const { return budget_; }
+  const WriteSites& write_sites() const { return eager_.sites; }
   // Present values of params and buffers, in order of declaration. Their storages stay where they are.
   std::span<const Tensor> globals() const { return globals_; }
   // Gives every param and buffer its first value again, in the storage that it has.

@@ -37,22 +37,25 @@ Status check(std::span<const Tensor> tensors, const std::vector<capi::Slot>& slo
   return ok();
 }
 
-// Functions that write or have custom ops run on tensors, step by step.
-tfvm_status run_by_steps(tfvm_context& c, const tfvm_function& f, std::span<const Tensor> in,
-                         std::span<const Tensor> out, tfvm_error* error) {
-  Result<std::vector<Tensor>> results = c.vm->call(c.context, f.function, in);
-  if (!results) return failed(c, std::move(results).error(), error);
-  return write_results(c, *std::move(results), out, error);
-}
-
-[[gnu::cold]] tfvm_status call_by_steps(tfvm_context& c, const tfvm_function& f, const void* const* inputs,
-                                        void* const* outputs, tfvm_error* error) {
-  return guarded(error, [&]() -> tfvm_status {
-    std::vector<Tensor> in, out;
-    if (const tfvm_status s = tensors_at(f, inputs, outputs, false, in, out, error); s != TFVM_OK) return s;
-    set_deadline(c);
-    return run_by_steps(c, f, in, out, error);
-  });
+// Functions that write or have custom ops run on tensors, step by step: `take` makes the args and outputs.
+template <class Take>
+tfvm_status call_by_steps(tfvm_context& c, const tfvm_function& f, tfvm_error* error, Take take) {
+  Steps& steps = steps_of(c);
+  const struct Ended {
+    Steps& steps;
+    ~Ended() { steps.reset(); }
+  } ended{steps};
+  if (const tfvm_status s = take(steps); s != TFVM_OK) return s;
+  set_deadline(c);
+  if (f.function.wrapper) {
+    auto results = c.vm->call(c.context, f.function, std::span(steps.run.args()).subspan(f.function.globals.size()));
+    if (!results) return failed(c, std::move(results).error(), error);
+    steps.run.results() = *std::move(results);
+    return write_results(c, error);
+  }
+  steps.run.use_globals(c.vm->globals());
+  if (steps.run.start(*f.function.eager) == RunEnd::Failed) return failed_by_steps(c, error);
+  return write_results(c, error);
 }
 
 }  // namespace
@@ -64,7 +67,9 @@ tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const
   if (!fits(c, f, input_count, output_count)) [[unlikely]]
     return bad_call(c, f, input_count, output_count, error);
   if (!f->function.plan) [[unlikely]]
-    return call_by_steps(*c, *f, inputs, outputs, error);
+    return guarded(error, [&] {
+      return call_by_steps(*c, *f, error, [&](Steps&) { return take_pointers(*c, *f, inputs, outputs, false, error); });
+    });
   const Plan& plan = *f->function.plan;
   std::byte** roots = c->context.open(plan);
   if (!roots) [[unlikely]]
@@ -86,8 +91,7 @@ tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_
   if (!fits(c, f, input_count, output_count)) return bad_call(c, f, input_count, output_count, error);
   if ((input_count > 0 && !inputs) || (output_count > 0 && !outputs)) return misuse(error, "views are needed");
   return guarded(error, [&]() -> tfvm_status {
-    std::vector<Tensor> in, out;
-    const auto add = [&](std::vector<Tensor>& to, const tfvm_view* views, std::size_t count) -> Status {
+    const auto add = [](std::vector<Tensor>& to, const tfvm_view* views, std::size_t count) -> Status {
       for (std::size_t k = 0; k < count; ++k) {
         Result<Tensor> t = tensor_over(*view_at(views, k));
         if (!t) return std::move(t).error();
@@ -95,17 +99,21 @@ tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_
       }
       return ok();
     };
-    const bool by_steps = !f->function.plan;
-    for (std::int64_t g : f->function.globals)
-      if (!by_steps) in.push_back(c->vm->globals()[static_cast<std::size_t>(g)]);
-    if (Status s = add(in, inputs, input_count); !s) return fail(error, s.error(), *c->vm);
-    if (Status s = add(out, outputs, output_count); !s) return fail(error, s.error(), *c->vm);
-    set_deadline(*c);
-    if (by_steps) {
-      if (const Status s = check(in, f->inputs, "input"); !s) return fail(error, s.error(), *c->vm);
+    const auto take = [&](std::vector<Tensor>& in, std::vector<Tensor>& out) -> tfvm_status {
+      for (std::int64_t g : f->function.globals) in.push_back(c->vm->globals()[static_cast<std::size_t>(g)]);
+      if (Status s = add(in, inputs, input_count); !s) return fail(error, s.error(), *c->vm);
+      if (Status s = add(out, outputs, output_count); !s) return fail(error, s.error(), *c->vm);
+      if (f->function.plan) return TFVM_OK;
+      if (const Status s = check(std::span(in).subspan(f->function.globals.size()), f->inputs, "input"); !s)
+        return fail(error, s.error(), *c->vm);
       if (const Status s = check(out, f->outputs, "output"); !s) return fail(error, s.error(), *c->vm);
-      return run_by_steps(*c, *f, in, out, error);
-    }
+      return TFVM_OK;
+    };
+    if (!f->function.plan)
+      return call_by_steps(*c, *f, error, [&](Steps& steps) { return take(steps.run.args(), steps.out); });
+    std::vector<Tensor> in, out;
+    if (const tfvm_status s = take(in, out); s != TFVM_OK) return s;
+    set_deadline(*c);
     const Status s = c->context.call(*f->function.plan, in, out);
     return s ? TFVM_OK : failed(*c, s.error(), error);
   });

@@ -67,11 +67,15 @@ inline Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
   return found ? Overlap::Inputs : Overlap::None;
 }
 
-// Of a function that runs by steps. The caller's memory as tensors; misuse where outputs overlap each other, and where
-// they are to be `apart` from inputs, too.
-tfvm_status tensors_at(const tfvm_function& f, const void* const* inputs, void* const* outputs, bool apart,
-                       std::vector<Tensor>& in, std::vector<Tensor>& out, tfvm_error* error);
-// Results that are the caller's memory are saved before any output is written.
-tfvm_status write_results(tfvm_context& c, std::vector<Tensor> results, std::span<const Tensor> out, tfvm_error* error);
+// What a function that runs by steps is called with.
+Steps& steps_of(tfvm_context& c);
+// The caller's memory as its args and outputs; misuse where outputs overlap each other, and where they are to be
+// `apart` from inputs, too.
+tfvm_status take_pointers(tfvm_context& c, const tfvm_function& f, const void* const* inputs, void* const* outputs,
+                          bool apart, tfvm_error* error);
+// The run has ended well: its results go to the outputs. Those that are the caller's memory are saved before any is
+// written.
+tfvm_status write_results(tfvm_context& c, tfvm_error* error);
+[[gnu::cold]] tfvm_status failed_by_steps(tfvm_context& c, tfvm_error* error);
 
 }  // namespace tfvm::capi

@@ -10,7 +10,7 @@ using capi::misuse;
 void print(void* user, std::string_view label, const Tensor& t) {
   const auto& c = *static_cast<tfvm_context*>(user);
   tfvm_view v = TFVM_VIEW;
-  capi::fill_view(v, t.dtype(), t.layout().dims, &t.layout().strides, t.data());
+  capi::fill_view(v, t.dtype(), t.layout().dims, t.layout().strides.data(), t.data());
   c.print(c.print_user, std::string(label).c_str(), &v);
 }
 

@@ -69,11 +69,10 @@ Result<Tensor> tensor_over(const tfvm_view& view, StorageRef storage) {
   return Tensor::over(data, dtype, std::move(layout), std::move(storage));
 }
 
-void fill_view(tfvm_view& view, DType dtype, const std::vector<std::int64_t>& dims,
-               const std::vector<std::int64_t>* strides, void* data) {
+void fill_view(tfvm_view& view, DType dtype, Dims dims, const std::int64_t* strides, void* data) {
   view.data = data;
   view.dims = dims.data();
-  view.strides = strides ? strides->data() : nullptr;
+  view.strides = strides;
   view.rank = static_cast<std::int32_t>(dims.size());
   view.dtype = static_cast<tfvm_dtype>(dtype);
 }

@@ -48,11 +48,13 @@ struct tfvm_function {
 
 namespace tfvm::capi {
 
-// A call by steps that may pause: the caller's outputs, and what the run refers to.
-struct Slices {
-  Slices(Context& context, std::span<const Tensor> all) : globals(all.begin(), all.end()), run(context, globals) {}
-  std::vector<Tensor> globals, out;
-  EagerRun run;
+// Calls by steps, one after another: the caller's memory as tensors, and the run, which may pause.
+struct Steps {
+  Steps(Context& context, const WriteSites& sites) : run(context, {}, &sites) {}
+  std::vector<std::byte*> roots;
+  std::vector<Tensor> globals, out;  // globals: of a call in slices, as the VM may load programs meanwhile
+  EagerRun run;                      // its args are those of the call
+  void reset() { globals.clear(), out.clear(), run.reset(); }
 };
 
 }  // namespace tfvm::capi
@@ -67,7 +69,7 @@ struct tfvm_context {
   void (*print)(void*, const char*, const tfvm_view*) = nullptr;
   void* print_user = nullptr;
   const tfvm_function* paused = nullptr;
-  std::unique_ptr<tfvm::capi::Slices> slices;  // of a paused function that runs by steps
+  std::unique_ptr<tfvm::capi::Steps> steps;  // from the first call of a function that runs by steps on
 };
 
 namespace tfvm::capi {
@@ -118,7 +120,7 @@ Result<Tensor> tensor_over(const tfvm_view& view, StorageRef storage = {});
 inline const tfvm_view* view_at(const tfvm_view* views, std::size_t k) {
   return reinterpret_cast<const tfvm_view*>(reinterpret_cast<const char*>(views) + k * views->size);
 }
-void fill_view(tfvm_view& view, DType dtype, const std::vector<std::int64_t>& dims,
-               const std::vector<std::int64_t>* strides, void* data);
+// `dims` and `strides` (null: row-major) stay where they are.
+void fill_view(tfvm_view& view, DType dtype, Dims dims, const std::int64_t* strides, void* data);
 
 }  // namespace tfvm::capi

@@ -15,36 +15,38 @@ using capi::misuse;
 
 constexpr std::size_t kMaxResults = 16;
 
+using Views = InlineVector<tfvm_view, 16>;
+
+const std::vector<Tensor>& tensors_of(const CustomArg& arg) { return arg.tensors; }
+const CustomArgType& tensors_of(const CustomArgType& arg) { return arg; }
+
 // Arguments as C sees them. The views point into the tensors.
 struct Arguments {
-  std::vector<tfvm_view> views;
-  std::vector<tfvm_op_argument> list;
+  Views views;
+  InlineVector<tfvm_op_argument, 16> list;
+
+  template <class Args, class View>
+  Arguments(const Args& args, View view) {
+    for (const auto& arg : args)
+      for (const auto& x : tensors_of(arg)) views.push_back(view(x));
+    std::size_t at = 0;
+    for (const auto& arg : args) {
+      list.push_back({views.data() + at, tensors_of(arg).size()});
+      at += tensors_of(arg).size();
+    }
+  }
+  Arguments(const Arguments&) = delete;
 };
 
 tfvm_view view_of(const Tensor& t) {
   tfvm_view v = TFVM_VIEW;
-  capi::fill_view(v, t.dtype(), t.layout().dims, &t.layout().strides, t.data());
+  capi::fill_view(v, t.dtype(), t.layout().dims, t.layout().strides.data(), t.data());
   return v;
 }
 
-template <class Args, class View>
-Arguments arguments(const Args& args, View view) {
-  Arguments out;
-  for (const auto& arg : args)
-    for (const auto& x : arg) out.views.push_back(view(x));
-  std::size_t at = 0;
-  for (const auto& arg : args) {
-    out.list.push_back({out.views.data() + at, arg.size()});
-    at += arg.size();
-  }
-  return out;
-}
-
 Status run(const tfvm_op& op, std::string_view name, std::span<const CustomArg> args, std::span<const Tensor> results) {
-  std::vector<std::span<const Tensor>> tensors;
-  for (const CustomArg& a : args) tensors.emplace_back(a.tensors);
-  const Arguments in = arguments(tensors, view_of);
-  std::vector<tfvm_view> out;
+  const Arguments in(args, view_of);
+  Views out;
   for (const Tensor& t : results) out.push_back(view_of(t));
   char message[256] = "";
   if (op.kernel(op.user, in.list.data(), in.list.size(), out.data(), out.size(), message, sizeof message) == 0)
@@ -54,7 +56,7 @@ Status run(const tfvm_op& op, std::string_view name, std::span<const CustomArg> 
 }
 
 Result<std::vector<TensorType>> shape(const tfvm_op& op, std::string_view name, std::span<const CustomArgType> args) {
-  const Arguments in = arguments(args, [](const TensorType& t) {
+  const Arguments in(args, [](const TensorType& t) {
     tfvm_view v = TFVM_VIEW;
     capi::fill_view(v, t.dtype, t.dims, nullptr, nullptr);
     return v;

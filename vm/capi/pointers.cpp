@@ -78,37 +78,50 @@ Overlap overlap_of_several(const tfvm_function& f, std::byte* const* roots) {
   return found;
 }
 
-tfvm_status tensors_at(const tfvm_function& f, const void* const* inputs, void* const* outputs, bool apart,
-                       std::vector<Tensor>& in, std::vector<Tensor>& out, tfvm_error* error) {
-  std::vector<std::byte*> roots(f.globals.size() + f.inputs.size() + f.outputs.size());
-  if (const tfvm_status s = set_pointers(f, roots.data(), inputs, outputs, error); s != TFVM_OK) return s;
-  const Overlap o = overlap(f, roots.data());
+Steps& steps_of(tfvm_context& c) {
+  if (!c.steps) c.steps = std::make_unique<Steps>(c.context, c.vm->write_sites());
+  return *c.steps;
+}
+
+tfvm_status take_pointers(tfvm_context& c, const tfvm_function& f, const void* const* inputs, void* const* outputs,
+                          bool apart, tfvm_error* error) {
+  Steps& steps = steps_of(c);
+  steps.roots.resize(f.globals.size() + f.inputs.size() + f.outputs.size());
+  std::byte** roots = steps.roots.data();
+  if (const tfvm_status s = set_pointers(f, roots, inputs, outputs, error); s != TFVM_OK) return s;
+  const Overlap o = overlap(f, roots);
   if (o == Overlap::Outputs) return misuse(error, "outputs overlap each other");
   if (o == Overlap::Inputs && apart) return misuse(error, "outputs overlap inputs, which a call in slices can't have");
-  std::byte** p = roots.data() + f.globals.size();
+  std::byte** p = roots + f.globals.size();
   static std::byte nothing;  // a tensor without elements has a place all the same
   const auto add = [&](std::vector<Tensor>& to, const Slot& s) {
     to.push_back(Tensor::over(*p ? *p : &nothing, s.dtype, row_major(s.dims)));
     ++p;
   };
-  for (const Slot& s : f.inputs) add(in, s);
-  for (const Slot& s : f.outputs) add(out, s);
+  for (std::int64_t g : f.function.globals) steps.run.args().push_back(c.vm->globals()[static_cast<std::size_t>(g)]);
+  for (const Slot& s : f.inputs) add(steps.run.args(), s);
+  for (const Slot& s : f.outputs) add(steps.out, s);
   return TFVM_OK;
 }
 
-tfvm_status write_results(tfvm_context& c, std::vector<Tensor> results, std::span<const Tensor> out,
-                          tfvm_error* error) {
+tfvm_status write_results(tfvm_context& c, tfvm_error* error) {
+  std::vector<Tensor>& results = c.steps->run.results();
   for (Tensor& t : results) {
     if (t.storage()) continue;
-    Result<Tensor> copy = t.clone(c.context.budget());
+    Result<Tensor> copy = c.steps->run.clone(t);
     if (!copy) return fail(error, copy.error(), *c.vm);
     t = *std::move(copy);
   }
-  for (std::size_t k = 0; k < out.size(); ++k) {
-    const Tensor& t = results[k];
-    copy_elements(out[k].layout(), out[k].base(), t.layout(), t.base(), size_of(t.dtype()));
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Tensor &t = results[k], &to = c.steps->out[k];
+    copy_elements(to.layout(), to.base(), t.layout(), t.base(), size_of(t.dtype()));
   }
   return TFVM_OK;
+}
+
+tfvm_status failed_by_steps(tfvm_context& c, tfvm_error* error) {
+  const EagerRun& run = c.steps->run;
+  return failed(c, c.vm->located(run.error(), run.failed_at()), run.failed_at(), error);
 }
 
 }  // namespace tfvm::capi

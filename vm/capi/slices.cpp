@@ -12,7 +12,7 @@ using std::chrono::steady_clock;
 
 // The context is for another call again.
 void release(tfvm_context& c) {
-  c.slices.reset();
+  if (c.steps) c.steps->reset();
   c.context.limits.pause.reset();
   c.paused = nullptr;
 }
@@ -24,9 +24,9 @@ tfvm_status slice(tfvm_context& c, const tfvm_function& f, std::int64_t us, tfvm
   const tfvm_status status = guarded(error, [&]() -> tfvm_status {
     const RunEnd end = run();
     if (end == RunEnd::Paused) return TFVM_PAUSED;
-    if (end == RunEnd::Failed && c.slices) return failed(c, c.slices->run.error(), c.slices->run.failed_at(), error);
-    if (end == RunEnd::Failed) return failed(c, c.context.error(), error);
-    return c.slices ? write_results(c, c.slices->run.take_results(), c.slices->out, error) : TFVM_OK;
+    const bool by_steps = !f.function.plan;
+    if (end == RunEnd::Failed) return by_steps ? failed_by_steps(c, error) : failed(c, c.context.error(), error);
+    return by_steps ? write_results(c, error) : TFVM_OK;
   });
   if (status == TFVM_PAUSED)
     c.paused = &f;
@@ -49,13 +49,16 @@ tfvm_status start_plan(tfvm_context& c, const tfvm_function& f, const void* cons
 
 tfvm_status start_by_steps(tfvm_context& c, const tfvm_function& f, const void* const* inputs, void* const* outputs,
                            std::int64_t us, tfvm_error* error) {
-  std::vector<Tensor> in, out;
-  if (const tfvm_status s = tensors_at(f, inputs, outputs, true, in, out, error); s != TFVM_OK) return s;
+  if (const tfvm_status s = take_pointers(c, f, inputs, outputs, true, error); s != TFVM_OK) {
+    c.steps->reset();
+    return s;
+  }
   set_deadline(c);
   return slice(c, f, us, error, [&] {
-    c.slices = std::make_unique<Slices>(c.context, c.vm->globals());
-    c.slices->out = std::move(out);
-    return c.slices->run.start(*f.function.eager, c.vm->arguments(f.function, in));
+    Steps& steps = *c.steps;
+    steps.globals.assign(c.vm->globals().begin(), c.vm->globals().end());
+    steps.run.use_globals(steps.globals);
+    return steps.run.start(*f.function.eager);
   });
 }
 
@@ -78,12 +81,12 @@ tfvm_status tfvm_resume(tfvm_context* c, int64_t us, tfvm_error* error) noexcept
   if (us < 0) return misuse(error, "a negative time");
   const tfvm_function& f = *c->paused;
   return slice(*c, f, us, error,
-               [&] { return c->slices ? c->slices->run.resume() : c->context.resume(*f.function.plan); });
+               [&] { return f.function.plan ? c->context.resume(*f.function.plan) : c->steps->run.resume(); });
 }
 
 void tfvm_abandon(tfvm_context* c) noexcept {
   if (!c || !c->paused) return;
-  if (!c->slices) c->context.abandon();
+  if (c->paused->function.plan) c->context.abandon();
   release(*c);
 }
 

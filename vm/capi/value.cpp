@@ -63,7 +63,7 @@ tfvm_status tfvm_value_view(const tfvm_value* value, tfvm_view* view, tfvm_error
   if (!value || !view || view->size < sizeof(tfvm_view)) return misuse(error, "a value and a view are needed");
   if (!value->is_tensor()) return misuse(error, "a pack has no view");
   const Tensor& t = value->value.tensor();
-  capi::fill_view(*view, t.dtype(), t.layout().dims, &t.layout().strides, t.data());
+  capi::fill_view(*view, t.dtype(), t.layout().dims, t.layout().strides.data(), t.data());
   return TFVM_OK;
 }
 

@@ -25,44 +25,52 @@ Tensor leading(const Tensor& x, std::int64_t i) {
 // Elements of `more` behind those of `list`.
 void append(std::vector<Tensor>& list, std::vector<Tensor>& more) {
   list.insert(list.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
+  more.clear();
+}
+
+// The first `count` elements of `by` alone; the others go.
+void replace(std::vector<Tensor>& list, std::vector<Tensor>& by, std::size_t count) {
+  list.clear();
+  by.resize(count);
+  append(list, by);
 }
 
 }  // namespace
 
 Result<EagerRun::Next> EagerRun::enter_block(const EagerStep& s, Frame& f) {
   using Kind = EagerStep::Kind;
-  const std::size_t depth = frames_.size();
+  const std::size_t depth = depth_;
   Status entered = ok();
   if (s.kind == Kind::Call || s.kind == Kind::Branch) {
     if (entered = poll(); entered) {
       const bool branch = s.kind == Kind::Branch;
       const std::size_t which = branch ? target_of(s, f.slots[s.in[0]]) : 0;
-      enter(*s.targets[which], f.take(s.in, branch, s.in.size() - branch));
+      f.take(s.in, branch, s.in.size() - branch, args_);
+      enter(*s.targets[which]);
     }
   } else {
     entered = start_loop(s, f);
   }
   if (!entered) return std::move(entered).error();
-  return frames_.size() > depth ? Next::Block : Next::Step;
+  return depth_ > depth ? Next::Block : Next::Step;
 }
 
 // The block above has ended. What a loop has to do then; a call or branch is through.
-Status EagerRun::block_ended(const EagerStep& s, Frame& f, std::vector<Tensor> out) {
+Status EagerRun::block_ended(const EagerStep& s, Frame& f, std::vector<Tensor>& out) {
   using Kind = EagerStep::Kind;
-  const std::size_t depth = frames_.size();
+  const std::size_t depth = depth_;
   Status done = ok();
   if (s.kind == Kind::While && !f.in_body) {
     if (integer_of(out.front()) != 0) return enter_body(s, f);
     append(f.carries, f.tapes);
-    f.give(s.out, std::move(f.carries));
+    f.give(s.out, f.carries);
   } else if (s.kind != Kind::Call && !(done = make_fresh(out))) {
     return done;
   } else if (s.kind == Kind::While) {
     const std::size_t carry = s.out.size() - f.tapes.size();
     for (std::size_t k = 0; k < f.tapes.size(); ++k)
       if (Status w = write_record(f.tapes[k], {}, out[carry + k]); !w) return w;
-    out.resize(carry);
-    f.carries = std::move(out);
+    replace(f.carries, out, carry);
     return enter_cond(s, f);
   } else if (s.kind == Kind::Scan || s.kind == Kind::TapeScan) {
     const std::size_t carry = s.consts[1];
@@ -73,14 +81,13 @@ Status EagerRun::block_ended(const EagerStep& s, Frame& f, std::vector<Tensor> o
     }
     for (std::size_t k = 0; k < f.tapes.size(); ++k)
       if (Status w = write_record(f.tapes[k], place, out[carry + k]); !w) return w;
-    out.resize(carry);
-    f.carries = std::move(out);
+    replace(f.carries, out, carry);
     ++f.trip;
     done = enter_trip(s, f);
   } else {
-    f.give(s.out, std::move(out));
+    f.give(s.out, out);
   }
-  if (!done || frames_.size() > depth) return done;
+  if (!done || depth_ > depth) return done;
   f.carries.clear(), f.scanned.clear(), f.stacked.clear(), f.tapes.clear();
   for (Slot dead : s.dead) f.slots[dead] = {};
   ++f.at;
@@ -93,16 +100,16 @@ Status EagerRun::start_loop(const EagerStep& s, Frame& f) {
   const std::size_t first = (s.kind == Kind::TapeScan) + s.consts[0] + (is_while ? s.consts[1] : 0);
   const std::size_t carry = is_while ? s.in.size() - first : s.consts[1];
   f.trip = 0;
-  f.carries = f.take(s.in, first, carry);
-  f.scanned = f.take(s.in, first + carry, s.in.size() - first - carry);
+  f.carries.clear(), f.scanned.clear(), f.stacked.clear();
+  f.take(s.in, first, carry, f.carries);
+  f.take(s.in, first + carry, s.in.size() - first - carry, f.scanned);
   f.length = s.kind == Kind::TapeScan ? tape_trips(f.slots[s.in[0]], f.scanned) : s.length;
-  f.stacked.clear();
   if (Status fresh = make_fresh(f.carries); !fresh) return fresh;
   if (s.snapshot)
     if (Status fresh = make_fresh(f.scanned); !fresh) return fresh;
   if (Status made = make_tapes(s, f); !made) return made;
-  for (const ValueType& type : s.kind == Kind::Scan ? s.stacked : std::vector<ValueType>()) {
-    Result<Tensor> t = Tensor::make(context_.budget(), type.dtype, type.dims);
+  for (std::size_t k = 0; s.kind == Kind::Scan && k < s.stacked.size(); ++k) {
+    Result<Tensor> t = context_.make(s.stacked[k].dtype, s.stacked[k].dims);
     if (!t) return std::move(t).error();
     f.stacked.push_back(*std::move(t));
   }
@@ -111,47 +118,46 @@ Status EagerRun::start_loop(const EagerStep& s, Frame& f) {
 
 Status EagerRun::enter_cond(const EagerStep& s, Frame& f) {
   const EagerCode& cond = *s.targets[0];
-  std::vector<Tensor> args = f.take(s.in, 0, s.consts[0]);
-  args.insert(args.end(), f.carries.begin(), f.carries.end());
-  for (std::size_t k = s.consts[0]; cond.full && k < args.size(); ++k) {
-    Result<Tensor> own = args[k].clone(context_.budget());
+  f.take(s.in, 0, s.consts[0], args_);
+  args_.insert(args_.end(), f.carries.begin(), f.carries.end());
+  for (std::size_t k = s.consts[0]; cond.full && k < args_.size(); ++k) {
+    Result<Tensor> own = context_.clone(args_[k]);
     if (!own) return std::move(own).error();
-    args[k] = *std::move(own);
+    args_[k] = *std::move(own);
   }
   f.in_body = false;
-  enter(cond, std::move(args));
+  enter(cond);
   return ok();
 }
 
 Status EagerRun::enter_body(const EagerStep& s, Frame& f) {
   if (Status polled = poll(); !polled) return polled;
-  std::vector<Tensor> args = f.take(s.in, s.consts[0], s.consts[1]);
-  args.insert(args.end(), std::move_iterator(f.carries.begin()), std::move_iterator(f.carries.end()));
+  f.take(s.in, s.consts[0], s.consts[1], args_);
+  append(args_, f.carries);
   f.in_body = true;
-  enter(*s.targets[1], std::move(args));
+  enter(*s.targets[1]);
   return ok();
 }
 
 Status EagerRun::enter_trip(const EagerStep& s, Frame& f) {
   const bool is_tapes = s.kind == EagerStep::Kind::TapeScan;
   if (f.trip == f.length) {
-    std::vector<Tensor> all = std::move(f.carries);
-    append(all, f.stacked);
-    append(all, f.tapes);
-    f.give(s.out, std::move(all));
+    append(f.carries, f.stacked);
+    append(f.carries, f.tapes);
+    f.give(s.out, f.carries);
     return ok();
   }
   if (Status polled = poll(); !polled) return polled;
-  std::vector<Tensor> args = f.take(s.in, is_tapes, s.consts[0]);
-  append(args, f.carries);
+  f.take(s.in, is_tapes, s.consts[0], args_);
+  append(args_, f.carries);
   const std::int64_t place = s.reverse ? f.length - 1 - f.trip : f.trip;
   for (std::size_t k = 0; k < f.scanned.size(); ++k) {
-    Result<Tensor> x = is_tapes ? read_record(f.scanned[k], place, s.stacked[k])
-                                : leading(f.scanned[k], place).clone(context_.budget());
+    Result<Tensor> x =
+        is_tapes ? read_record(f.scanned[k], place, s.stacked[k]) : context_.clone(leading(f.scanned[k], place));
     if (!x) return std::move(x).error();
-    args.push_back(*std::move(x));
+    args_.push_back(*std::move(x));
   }
-  enter(*s.targets[0], std::move(args));
+  enter(*s.targets[0]);
   return ok();
 }
 

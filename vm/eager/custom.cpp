@@ -30,24 +30,26 @@ Result<std::shared_ptr<const EagerCustom>> custom_step(const Tables& t, const Bo
 
 Status EagerRun::custom(const EagerStep& s, Frame& f) {
   const EagerCustom& c = *s.custom;
-  std::vector<CustomArg> args;
+  if (custom_args_.size() < c.counts.size()) custom_args_.resize(c.counts.size());
+  const std::span args = std::span(custom_args_).first(c.counts.size());
   std::size_t at = 0;
-  for (std::size_t n : c.counts) {
-    CustomArg& arg = args.emplace_back();
-    for (; n > 0; --n) arg.tensors.push_back(f.slots[s.in[at++]]);
+  for (std::size_t k = 0; k < args.size(); at += c.counts[k++]) {
+    args[k].tensors.clear();
+    f.take(s.in, at, c.counts[k], args[k].tensors);
   }
-  std::vector<Tensor> out;
+  out_.clear();
   for (const ValueType& type : c.results) {
-    Result<Tensor> t = Tensor::make(context_.budget(), type.dtype, type.dims);
+    Result<Tensor> t = context_.make(type.dtype, type.dims);
     if (!t) return std::move(t).error();
-    out.push_back(*std::move(t));
+    out_.push_back(*std::move(t));
   }
   for (std::size_t k = 0; k < args.size(); ++k)
     for (const Tensor& t : args[k].tensors)
       if (c.mut[k] && t && t.storage()) t.storage()->written(s.site);
-  if (Status done = run_custom(*c.op, s.name, std::move(args), c.mut, out, context_.budget()); !done) return done;
-  for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = std::move(out[k]);
-  return ok();
+  const Status done = run_custom(*c.op, s.name, args, c.mut, out_, context_, custom_back_);
+  for (CustomArg& arg : args) arg.tensors.clear();
+  if (done) f.give(s.out, out_);
+  return done;
 }
 
 }  // namespace tfvm

@@ -7,6 +7,8 @@
 //  5. Between two steps all that a run knows is in frames_: it may be left there and taken up again.
 #include "vm/eager/run.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "bytecode/consts.h"
@@ -14,27 +16,18 @@
 namespace tfvm {
 
 EagerRun::EagerRun(Context& context, std::span<const Tensor> globals, const WriteSites* sites)
-    : context_(context),
-      limits_(context.limits),
-      globals_(globals),
-      sites_(sites),
-      steps_left_(context.limits.steps),
-      kept_(std::make_shared<Kept>(Kept{{}, Tapes(context.budget())})) {}
+    : context_(context), pool_(context.budget()), globals_(globals), sites_(sites) {}
 
-EagerRun::~EagerRun() {
-  if (plan_paused_) context_.abandon();
-  context_.limits = limits_;
+void EagerRun::Frame::take(const Slots& from, std::size_t begin, std::size_t count, std::vector<Tensor>& list) const {
+  for (std::size_t k = begin; k < begin + count; ++k) list.push_back(slots[from[k]]);
 }
 
-std::vector<Tensor> EagerRun::Frame::take(const Slots& from, std::size_t begin, std::size_t count) const {
-  std::vector<Tensor> out;
-  for (std::size_t k = begin; k < begin + count; ++k) out.push_back(slots[from[k]]);
-  return out;
-}
-
-void EagerRun::Frame::give(const Slots& to, std::vector<Tensor>&& values) {
+void EagerRun::Frame::give(const Slots& to, std::vector<Tensor>& values) {
   for (std::size_t k = 0; k < to.size(); ++k) slots[to[k]] = std::move(values[k]);
+  values.clear();
 }
+
+void EagerRun::Frame::clear() { slots.clear(), carries.clear(), scanned.clear(), stacked.clear(), tapes.clear(); }
 
 std::int64_t integer_of(const Tensor& t) {
   const std::int64_t v = load_int(t.dtype(), t.data());
@@ -63,16 +56,48 @@ Result<std::vector<Tensor>> EagerRun::call(const EagerCode& code, std::vector<Te
 }
 
 RunEnd EagerRun::start(const EagerCode& code, std::vector<Tensor> args) {
-  frames_.reserve(code.depth);
-  enter(code, std::move(args));
+  args_ = std::move(args);
+  return start(code);
+}
+
+RunEnd EagerRun::start(const EagerCode& code) {
+  limits_ = context_.limits;
+  steps_left_ = limits_.steps;
+  running_ = true;
+  failed_ = false;
+  failed_at_ = {};
+  context_.pool = &pool_;
+  if (!kept_ || kept_.use_count() > 1) kept_ = std::make_shared<Kept>(Kept{{}, Tapes(context_.budget())});
+  if (frames_.size() < code.depth) frames_.resize(code.depth);
+  enter(code);
   return go_on();
 }
 
-RunEnd EagerRun::resume() { return go_on(); }
+RunEnd EagerRun::ended(RunEnd end) {
+  context_.limits = limits_;
+  context_.pool = nullptr;
+  running_ = false;
+  return end;
+}
+
+void EagerRun::reset() {
+  if (plan_paused_) context_.abandon();
+  plan_paused_ = false;
+  if (running_) ended(RunEnd::Failed);
+  for (Frame& f : std::span(frames_).first(depth_)) f.clear();
+  depth_ = 0;
+  for (std::vector<Tensor>* list : {&args_, &given_, &in_, &out_, &results_}) list->clear();
+  for (CustomArg& arg : custom_args_) arg.tensors.clear();
+  custom_back_.clear();
+  error_.reset();
+  if (!kept_) return;
+  kept_->owners.clear();
+  kept_->tapes.release(0);
+}
 
 RunEnd EagerRun::go_on() {
   pause_due_ = false;
-  for (bool first = true; !frames_.empty(); first = false) {  // a slice makes one step at least
+  for (bool first = true; depth_ > 0; first = false) {  // a slice makes one step at least
     if (!plan_paused_) {
       if (Status s = look(); !s) return failed(std::move(s).error());
       if (pause_due_ && !first) return RunEnd::Paused;
@@ -81,25 +106,26 @@ RunEnd EagerRun::go_on() {
     if (!next) return failed(next.error());
     if (*next == Next::Paused) return RunEnd::Paused;
   }
-  return RunEnd::Done;
+  return ended(RunEnd::Done);
 }
 
 RunEnd EagerRun::failed(Error e) {
   error_ = std::move(e);
   // Between a block and the step that waits for it the error is that step's.
-  for (std::size_t k = frames_.size(); k-- > 0 && !failed_;) {
+  for (std::size_t k = depth_; k-- > 0 && !failed_;) {
     const Frame& f = frames_[k];
     if (f.at == f.code->steps.size()) continue;
     failed_at_ = f.code->steps[f.at].origin;
     failed_ = true;
   }
-  frames_.clear();
-  return RunEnd::Failed;
+  for (; depth_ > 0; --depth_) frames_[depth_ - 1].clear();
+  for (std::vector<Tensor>* list : {&args_, &given_, &in_, &out_}) list->clear();
+  return ended(RunEnd::Failed);
 }
 
 // The next step of the innermost block, or its end.
 Result<EagerRun::Next> EagerRun::advance() {
-  Frame& f = frames_.back();
+  Frame& f = frames_[depth_ - 1];
   if (f.at == f.code->steps.size()) {
     if (Status s = leave(); !s) return std::move(s).error();
     return Next::Step;
@@ -112,36 +138,40 @@ Result<EagerRun::Next> EagerRun::advance() {
   return next;
 }
 
-void EagerRun::enter(const EagerCode& code, std::vector<Tensor> args) {
-  Frame f;
+void EagerRun::enter(const EagerCode& code) {
+  Frame& f = frames_[depth_];
   f.code = &code;
+  f.at = 0;
   f.owners_mark = kept_->owners.size();
   f.tapes_mark = kept_->tapes.mark();
-  if (frames_.empty() && code.gives_tapes) kept_->owners = args;  // a tape that was given may be given back
-  args.resize(code.slots);
-  f.slots = std::move(args);
-  frames_.push_back(std::move(f));
+  if (depth_ == 0 && code.gives_tapes) kept_->owners = args_;  // a tape that was given may be given back
+  f.slots.resize(code.slots);
+  std::ranges::move(args_, f.slots.begin());
+  args_.clear();
+  ++depth_;
 }
 
 Status EagerRun::leave() {
-  Frame& ended = frames_.back();
-  std::vector<Tensor> out = ended.take(ended.code->results, 0, ended.code->results.size());
-  ended.slots.clear();
-  if (!ended.code->gives_tapes) {
+  Frame& ended = frames_[depth_ - 1];
+  const EagerCode& code = *ended.code;
+  given_.clear();
+  ended.take(code.results, 0, code.results.size(), given_);
+  ended.clear();
+  if (!code.gives_tapes) {
     kept_->owners.resize(ended.owners_mark);
     kept_->tapes.release(ended.tapes_mark);
-  } else if (frames_.size() == 1) {
-    if (Status owned = own_tapes(*ended.code, out); !owned) return owned;
+  } else if (depth_ == 1) {
+    if (Status owned = own_tapes(code, given_); !owned) return owned;
   }
-  if (ended.code->fresh)
-    if (Status fresh = make_fresh(out); !fresh) return fresh;
-  frames_.pop_back();
-  if (frames_.empty()) {
-    results_ = std::move(out);
+  if (code.fresh)
+    if (Status fresh = make_fresh(given_); !fresh) return fresh;
+  if (--depth_ == 0) {
+    results_.assign(std::move_iterator(given_.begin()), std::move_iterator(given_.end()));
+    given_.clear();
     return ok();
   }
-  Frame& f = frames_.back();
-  return block_ended(f.code->steps[f.at], f, std::move(out));
+  Frame& f = frames_[depth_ - 1];
+  return block_ended(f.code->steps[f.at], f, given_);
 }
 
 }  // namespace tfvm

@@ -24,11 +24,11 @@ void note_write(const EagerStep& s, const Tensor& x) {
 }
 
 // Elements of v, which has x's dims, into x.
-Status copy_into(const EagerStep& s, const Tensor& x, Tensor v, const BudgetRef& budget) {
+Status copy_into(const EagerStep& s, const Tensor& x, Tensor v, const Context& context) {
   const bool same = x.data() == v.data() && x.layout().strides == v.layout().strides;
   if (same) return ok();
   if (may_overlap(x, v)) {
-    Result<Tensor> apart = v.clone(budget);
+    Result<Tensor> apart = context.clone(v);
     if (!apart) return std::move(apart).error();
     v = *std::move(apart);
   }
@@ -58,9 +58,9 @@ Result<EagerRun::Next> EagerRun::step(const EagerStep& s, Frame& f) {
       done = view(s, f);
       break;
     case Kind::Plan:
-      return plan(s, f, {});
+      return plan(s, f);
     case Kind::Write:
-      if (done = check_target(s, f.slots[s.in[0]]); done) return plan(s, f, {f.slots[s.in[0]]});
+      if (done = check_target(s, f.slots[s.in[0]]); done) return plan(s, f);
       break;
     case Kind::Copy:
       done = copy(s, f);
@@ -76,7 +76,9 @@ Result<EagerRun::Next> EagerRun::step(const EagerStep& s, Frame& f) {
       return enter_block(s, f);
     case Kind::Move:
       for (std::size_t k = 0; k < s.out.size(); ++k) f.slots[s.out[k]] = f.slots[s.in[k]];
-      done = check_saved(f.take(s.in, 0, s.in.size()), sites_);
+      f.take(s.in, 0, s.in.size(), in_);
+      done = check_saved(in_, sites_);
+      in_.clear();
       break;
     case Kind::Extern:
       done = custom(s, f);
@@ -87,7 +89,7 @@ Result<EagerRun::Next> EagerRun::step(const EagerStep& s, Frame& f) {
 }
 
 Status EagerRun::constant(const EagerStep& s, Frame& f) {
-  Result<Tensor> value = s.shared ? Result<Tensor>(s.value) : s.value.clone(context_.budget());
+  Result<Tensor> value = s.shared ? Result<Tensor>(s.value) : context_.clone(s.value);
   if (!value) return std::move(value).error();
   f.slots[s.out[0]] = *std::move(value);
   return ok();
@@ -100,19 +102,17 @@ Status EagerRun::view(const EagerStep& s, Frame& f) {
   return ok();
 }
 
-// Into `outputs`, of a write; else into fresh tensors. A step that stands in a pause is its plan taken up again.
-Result<EagerRun::Next> EagerRun::plan(const EagerStep& s, Frame& f, std::vector<Tensor> outputs) {
+// Of a write into its target; else into fresh tensors. A step that stands in a pause is its plan taken up again.
+Result<EagerRun::Next> EagerRun::plan(const EagerStep& s, Frame& f) {
   if (plan_paused_) return plan_ended(s, f, context_.go_on(*s.plan));
-  in_.clear();
+  in_.clear(), out_.clear();
   for (std::int64_t g : s.globals) in_.push_back(globals_[static_cast<std::size_t>(g)]);
-  for (Slot k : s.in) in_.push_back(f.slots[k]);
+  f.take(s.in, 0, s.in.size(), in_);
   if (Status fresh = check_saved(in_, sites_); !fresh) return std::move(fresh).error();
-  out_ = std::move(outputs);
-  if (out_.empty()) {
-    Result<std::vector<Tensor>> made = context_.make_outputs(*s.plan, in_, s.kept);
-    if (!made) return std::move(made).error();
-    out_ = *std::move(made);
-  }
+  if (s.kind == EagerStep::Kind::Write)
+    out_.push_back(f.slots[s.in[0]]);
+  else if (Status made = context_.make_outputs(*s.plan, in_, s.kept, out_); !made)
+    return std::move(made).error();
   context_.limits.steps = steps_left_;
   return plan_ended(s, f, context_.begin(*s.plan, in_, out_));
 }
@@ -134,8 +134,7 @@ Result<EagerRun::Next> EagerRun::plan_ended(const EagerStep& s, Frame& f, RunEnd
   context_.own_tapes(*s.plan, out_);
   for (std::size_t k = 0; k < out_.size(); ++k)
     if (s.plan->results[k].is_tape) kept_->owners.push_back(out_[k]);
-  f.give(s.out, std::move(out_));
-  out_.clear();
+  f.give(s.out, out_);
   return Next::Step;
 }
 
@@ -144,7 +143,7 @@ Status EagerRun::copy(const EagerStep& s, Frame& f) {
   if (Status good = check_target(s, x); !good) return good;
   const Tensor v = s.value ? s.value : f.slots[s.in[1]];
   const Tensor wide = v.with_layout(broadcast(v.layout(), x.dims()));
-  if (Status done = copy_into(s, x, wide, context_.budget()); !done) return done;
+  if (Status done = copy_into(s, x, wide, context_); !done) return done;
   f.slots[s.out[0]] = x;
   return ok();
 }
@@ -157,7 +156,7 @@ Status EagerRun::update(const EagerStep& s, Frame& f) {
   for (std::size_t k = 0; k < place.dims.size(); ++k)
     place.offset += place.strides[k] *
                     std::clamp<std::int64_t>(integer_of(f.slots[s.in[2 + k]]), 0, x.layout().dims[k] - place.dims[k]);
-  if (Status done = copy_into(s, x.with_layout(std::move(place)), u, context_.budget()); !done) return done;
+  if (Status done = copy_into(s, x.with_layout(std::move(place)), u, context_); !done) return done;
   f.slots[s.out[0]] = x;
   return ok();
 }
@@ -166,7 +165,7 @@ Status EagerRun::make_fresh(std::vector<Tensor>& tensors) {
   if (Status fresh = check_saved(tensors, sites_); !fresh) return fresh;
   for (Tensor& t : tensors) {
     if (is_own(t)) continue;
-    Result<Tensor> own = t.clone(context_.budget());
+    Result<Tensor> own = context_.clone(t);
     if (!own) return std::move(own).error();
     t = *std::move(own);
   }

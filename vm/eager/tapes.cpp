@@ -17,7 +17,7 @@ std::int64_t records_of(const Tensor& tape) {
 }  // namespace
 
 Result<Tensor> EagerRun::new_tape(std::int64_t record_bytes) {
-  Result<Tensor> out = Tensor::make(context_.budget(), DType::I64, {});
+  Result<Tensor> out = context_.make(DType::I64, {});
   if (out) set_tape(out->data(), kept_->tapes.make(record_bytes));
   return out;
 }
@@ -71,7 +71,7 @@ Status EagerRun::make_tapes(const EagerStep& s, Frame& f) {
 
 // Behind its end a tape reads as zeros.
 Result<Tensor> EagerRun::read_record(const Tensor& tape, std::int64_t trip, const ValueType& type) {
-  Result<Tensor> x = Tensor::make(context_.budget(), type.dtype, type.dims);
+  Result<Tensor> x = context_.make(type.dtype, type.dims);
   if (!x) return x;
   const auto bytes = static_cast<std::size_t>(x->bytes());
   if (trip < records_of(tape))

@@ -52,26 +52,29 @@ Result<Tensor> strided(const ViewOp& v, const Tensor& x) {
   std::byte* begin = x.storage() ? x.storage()->data() : x.base() + extent(x.layout()).begin * size;
   const std::int64_t room =
       x.storage() ? x.storage()->bytes() / size : extent(x.layout()).end - extent(x.layout()).begin;
-  const Error outside(Code::Type, fmt::format("[{}] shape=[{}], strides=[{}], offset={} leave the storage of {}, which "
-                                              "holds {} elements",
-                                              name(v.op), fmt::join(v.dims, ", "), fmt::join(v.first, ", "), v.offset,
-                                              x.type_text(), room));
+  const auto outside = [&] {
+    return Error(
+        Code::Type,
+        fmt::format("[{}] shape=[{}], strides=[{}], offset={} leave the storage of {}, which holds "
+                    "{} elements",
+                    name(v.op), fmt::join(v.dims, ", "), fmt::join(v.first, ", "), v.offset, x.type_text(), room));
+  };
   std::int64_t last = v.offset;
   const bool empty = std::ranges::find(v.dims, 0) != v.dims.end();
   for (std::size_t k = 0; k < v.dims.size(); ++k) {
     std::int64_t span = 0;
-    if (v.first[k] < 0) return outside;
+    if (v.first[k] < 0) return outside();
     if (!empty &&
         (__builtin_mul_overflow(v.dims[k] - 1, v.first[k], &span) || __builtin_add_overflow(last, span, &last)))
-      return outside;
+      return outside();
   }
-  if (v.offset < 0 || (!empty && last >= room) || (empty && v.offset > room)) return outside;
+  if (v.offset < 0 || (!empty && last >= room) || (empty && v.offset > room)) return outside();
   return Tensor::over(begin, x.dtype(), Layout{v.dims, v.first, v.offset}, x.storage());
 }
 
 // One element of x is `ratio` of the result's.
-Tensor narrower(const Tensor& x, DType dtype, std::int64_t ratio, std::vector<std::int64_t> dims) {
-  Layout y{std::move(dims), x.layout().strides, x.layout().offset * ratio};
+Tensor narrower(const Tensor& x, DType dtype, std::int64_t ratio, Dims dims) {
+  Layout y{dims, x.layout().strides, x.layout().offset * ratio};
   for (std::int64_t& s : y.strides) s *= ratio;
   if (!y.strides.empty() && ratio > 1) y.strides.back() = 1;
   return Tensor::over(x.base(), dtype, std::move(y), x.storage());
@@ -197,7 +200,7 @@ namespace {
 bool some_place_twice(const Layout& x) {
   const Extent e = extent(x);
   std::vector<bool> seen(at(e.end - e.begin), false);
-  std::vector<std::int64_t> index(x.dims.size(), 0);
+  Extents index(x.dims.size(), 0);
   for (std::int64_t place = x.offset - e.begin;;) {
     if (seen[at(place)]) return true;
     seen[at(place)] = true;
@@ -222,10 +225,13 @@ bool may_overlap(const Tensor& a, const Tensor& b) {
 
 bool overlaps_itself(const Layout& x) {
   if (x.is_row_major()) return false;
-  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // |stride|, extent over 1
+  struct Axis {
+    std::int64_t stride, n;
+  };
+  InlineVector<Axis, 6> axes;  // of extent over 1
   for (std::size_t k = 0; k < x.dims.size(); ++k)
-    if (x.dims[k] > 1) axes.emplace_back(std::abs(x.strides[k]), x.dims[k]);
-  std::ranges::sort(axes);
+    if (x.dims[k] > 1) axes.push_back({std::abs(x.strides[k]), x.dims[k]});
+  std::ranges::sort(axes, {}, &Axis::stride);
   std::int64_t reach = 0;  // of the axes so far
   for (const auto& [stride, n] : axes) {
     if (stride == 0) return true;

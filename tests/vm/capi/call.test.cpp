@@ -208,5 +208,60 @@ TEST(CApiCall, EightThreadsOnOneFunction) {
   EXPECT_EQ(wrong, (std::array<int, 8>{}));
 }
 
+// Each on memory of its own.
+TEST(CApiCall, EightThreadsOnOneFunctionThatWrites) {
+  Host h(R"(
+extern op "double"(mut %x: f32[n])
+buffer @unused: f32[2]
+func @step(mut %x: f32[4], %n: i64) -> (f32[4], f32[2]) {
+  %u = clone @unused
+  %i = while (%i = 0) {
+    %p = lt %i, %n
+    yield %p
+  } do {
+    %v = narrow %x {axis=0, start=1, length=2}
+    add_ %v, 1
+    double %v
+    %j = add %i, 1
+    yield %j
+  }
+  ret %x, %u
+}
+)");
+  tfvm_op op{};
+  op.size = sizeof op;
+  op.kernel = [](void*, const tfvm_op_argument* in, std::size_t, const tfvm_view*, std::size_t, char*, std::size_t) {
+    for (std::int64_t k = 0; k < 2; ++k) static_cast<float*>(in[0].tensors[0].data)[k] *= 2;
+    return 0;
+  };
+  ASSERT_EQ(tfvm_register_op(h.vm, "double", &op, &h.e), TFVM_OK) << h.e.message;
+  tfvm_function* f = h.prepare("@step");
+  std::array<int, 8> wrong{};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      int& bad = wrong[static_cast<std::size_t>(t)];
+      tfvm_context* c = nullptr;
+      if (tfvm_context_create(h.vm, nullptr, &c, nullptr)) return void(bad = -1);
+      for (int k = 0; k < 100; ++k) {
+        float x[] = {1, 2, static_cast<float>(t), 4}, y[4], u[2];
+        const std::int64_t n = 3;
+        const void* in[] = {x, &n};
+        void* to[] = {y, u};
+        if (k % 2) {
+          tfvm_status s = tfvm_run_for(c, f, in, 2, to, 2, 0, nullptr);
+          while (s == TFVM_PAUSED) s = tfvm_resume(c, 0, nullptr);
+          bad += s != TFVM_OK;
+        } else {
+          bad += tfvm_call(c, f, in, 2, to, 2, nullptr) != TFVM_OK;
+        }
+        bad += x[2] != 8 * static_cast<float>(t) + 14 || y[2] != x[2] || x[3] != 4;
+      }
+      tfvm_context_release(c);
+    });
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, (std::array<int, 8>{}));
+}
+
 }  // namespace
 }  // namespace tfvm::testing

@@ -2,6 +2,7 @@
 // A host program of the C API, for its tests.
 
 #include <array>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,15 @@
 #include <tfvm.h>
 
 namespace tfvm::testing {
+
+// While it lives, VMs are made that run nests in the block interpreter, where it is known how much is done between two
+// looks at the clock: machine code does as much of a nest as takes some microseconds.
+struct Interpreted {
+  const char* const before = std::getenv("TFVM_TIER");
+  Interpreted() { ::setenv("TFVM_TIER", "interp", 1); }
+  ~Interpreted() { before ? ::setenv("TFVM_TIER", before, 1) : ::unsetenv("TFVM_TIER"); }
+  Interpreted(const Interpreted&) = delete;
+};
 
 struct Host {
   tfvm_error e = TFVM_ERROR;

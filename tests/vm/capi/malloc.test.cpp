@@ -104,5 +104,83 @@ TEST(CApiMalloc, AMillionCallsAllocateNothing) {
   EXPECT_EQ(allocations_in(h, h.prepare("@loop"), {p}, {y}, 100'000), 0);
 }
 
+// Functions that write run by steps.
+constexpr std::string_view kWrites = R"(
+extern op "count"(mut %x: f64[..], %by: f64) -> f64
+buffer @total: f64
+func @bump(mut %x: f32[3], %k: f32) -> f32[3] {
+  add_ %x, %k
+  ret %x
+}
+func @much(mut %x: f64[4,4], %n: i64) -> (f64[4], f64[5], f64[4,4]) {
+  %column = select %x {axis=1, index=1}
+  %i = while (%i = 0) {
+    %p = lt %i, %n
+    yield %p
+  } do {
+    %v = narrow %x {axis=0, start=1, length=2}
+    add_ %v, 1.5
+    %c = count %column, 0.5
+    add_ @total, %c
+    %s = reduce_sum %x
+    %big = gt %s, 20
+    if %big {
+      mul_ %x, 0.25
+      yield
+    } else {
+      call @twice(%x)
+      yield
+    }
+    %j = add %i, 1
+    yield %j
+  }
+  %zero = clone 0 : f64
+  %last, %ys = scan (%last = %zero; %row = %x) {
+    %e = as_strided %x {shape=[2, 2], strides=[4, 2], offset=1}
+    copy_ %e, %last
+    %z = select %row {axis=0, index=0}
+    dynamic_update_slice_ %column, %z, 1
+    %w = reduce_sum %row
+    yield %w; %w
+  }
+  %t = transpose %x {perm=[1, 0]}
+  %d = diagonal %t {offset=0, axis1=0, axis2=1}
+  %r = clone %d
+  %l = reshape %last {shape=[1]}
+  %more = concat %ys, %l {axis=0}
+  ret %r, %more, %t
+}
+func @twice(mut %x: f64[..]) {
+  mul_ %x, 2
+  ret
+}
+)";
+
+int count(void*, const tfvm_op_argument* in, std::size_t, const tfvm_view* out, std::size_t, char*, std::size_t) {
+  auto* x = static_cast<double*>(in[0].tensors[0].data);
+  for (std::int64_t k = 0; k < in[0].tensors[0].dims[0]; ++k)
+    x[k] += static_cast<double>(k) * *static_cast<const double*>(in[1].tensors[0].data);
+  *static_cast<double*>(out[0].data) = x[0];
+  return 0;
+}
+
+TEST(CApiMalloc, CallsThatWriteAllocateNothingOnceTheyAreWarm) {
+  Host h(kWrites);
+  tfvm_op op{};
+  op.size = sizeof op;
+  op.kernel = count;
+  ASSERT_EQ(tfvm_register_op(h.vm, "count", &op, &h.e), TFVM_OK) << h.e.message;
+  float x[] = {1, 2, 3}, y[3];
+  const float k = 0.5;
+  EXPECT_EQ(allocations_in(h, h.prepare("@bump"), {x, &k}, {y}, 1'000'000), 0);
+  EXPECT_EQ(y[0], x[0]);
+  double many[16] = {1, 2, 3, 4, 5, 6, 7, 8}, r[4], ys[5], t[16];
+  const std::int64_t n = 7;
+  tfvm_function* much = h.prepare("@much");
+  EXPECT_EQ(h.call(much, {many, &n}, {r, ys, t}), TFVM_OK) << h.e.message;
+  EXPECT_EQ(allocations_in(h, much, {many, &n}, {r, ys, t}, 10'000), 0);
+  EXPECT_EQ(allocations_in(h, h.prepare("@bump"), {x, &k}, {y}, 1000), 0);
+}
+
 }  // namespace
 }  // namespace tfvm::testing

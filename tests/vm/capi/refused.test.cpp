@@ -167,6 +167,30 @@ void expect_nothing_lost(Use use) {
   EXPECT_EQ(live_allocations(), before);
 }
 
+TEST(CApiRefused, Creating) {
+  const tfvm_allocator a = refusing_allocator();
+  tfvm_vm_options o = TFVM_VM_OPTIONS;
+  o.allocator = &a;
+  tfvm_error e = TFVM_ERROR;
+  tfvm_vm* vm = nullptr;
+  ASSERT_EQ(tfvm_vm_create(&o, &vm, &e), TFVM_OK) << e.message;  // what is made once for the process is made
+  tfvm_vm_release(std::exchange(vm, nullptr));
+  const long before = live_allocations();
+  long place = 0, refused = 0;
+  for (bool reached = true; reached && !HasFailure(); ++place) {
+    refuse_after(place);
+    const tfvm_status s = tfvm_vm_create(&o, &vm, &e);
+    reached = refuse_after(-1);
+    refused += s == TFVM_MEMORY;
+    EXPECT_EQ(s, reached ? TFVM_MEMORY : TFVM_OK) << "at " << place << ": " << e.message;
+    EXPECT_EQ(vm != nullptr, s == TFVM_OK);
+    tfvm_vm_release(std::exchange(vm, nullptr));
+    EXPECT_EQ(live_allocations(), before) << "at " << place;
+  }
+  EXPECT_EQ(refused, place - 1);
+  EXPECT_GT(refused, 1000);
+}
+
 TEST(CApiRefused, Loading) {
   expect_nothing_lost([] {
     Game g;
