@@ -229,6 +229,24 @@ TEST(CustomFunctional, InReverseModeOverWhile) {
             (std::vector<std::string>{"f32[2] [8.0, 0.0625]", "f32[2] [2.0, 1.0]"}));
 }
 
+// A pack that leaves its call has the tapes that steps wrote.
+TEST(CustomFunctional, TapesLeaveInPacks) {
+  Custom c;
+  const Value x = c.vm->value(*parse_tensor("f32 2"));
+  const Result<Function> fwd = c.vm->entry("fwd(@within)", {&x.type, 1});
+  ASSERT_TRUE(fwd) << fwd.error().message;
+  const auto out = c.vm->call(c.context, *fwd, std::span(&x, 1));
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(c.run("grad(@within)", "f32 1"), (std::vector<std::string>{"f32 0.0625", "f32 1.0"}));
+  const std::vector<Value> in{(*out)[1], c.vm->value(*parse_tensor("f32 1"))};
+  const std::vector<TypeId> types{in[0].type, in[1].type};
+  const Result<Function> bwd = c.vm->entry("bwd(@within)", types);
+  ASSERT_TRUE(bwd) << bwd.error().message;
+  const auto back = c.vm->call(c.context, *bwd, in);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(print(back->front().tensor(), {.full = true}), "f32 8.0");
+}
+
 TEST(CustomFunctional, WhatIsScannedIsAValue) {
   Custom().expect("scanned", "f32[3] [1, 2, 3]", {"f32[3] [1.0, 2.0, 3.0]", "f32[3] [4.0, 5.0, 6.0]"});
 }

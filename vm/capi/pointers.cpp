@@ -86,6 +86,7 @@ Steps& steps_of(tfvm_context& c) {
 tfvm_status take_pointers(tfvm_context& c, const tfvm_function& f, const void* const* inputs, void* const* outputs,
                           bool apart, tfvm_error* error) {
   Steps& steps = steps_of(c);
+  steps.reset();  // of what a call left that was refused memory before it began
   steps.roots.resize(f.globals.size() + f.inputs.size() + f.outputs.size());
   std::byte** roots = steps.roots.data();
   if (const tfvm_status s = set_pointers(f, roots, inputs, outputs, error); s != TFVM_OK) return s;

@@ -90,6 +90,7 @@ void EagerRun::reset() {
   for (CustomArg& arg : custom_args_) arg.tensors.clear();
   custom_back_.clear();
   error_.reset();
+  if (kept_.use_count() > 1) kept_.reset();  // results have it
   if (!kept_) return;
   kept_->owners.clear();
   kept_->tapes.release(0);
