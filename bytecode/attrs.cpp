@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "bytecode/arena.h"
 #include "bytecode/hash.h"
 
 namespace tfvm {
@@ -35,15 +34,29 @@ AttrTable::AttrTable(StringTable& strings) : strings_(strings) {
 AttrId AttrTable::intern(const Attr& a) {
   const std::uint64_t h = hash(a);
   for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
-    if (same(attrs_[index(it->second)], a)) return it->second;
+    if (same((*this)[it->second], a)) return it->second;
   Attr kept = a;
-  kept.ints = copy_to(arena_, a.ints);
-  kept.keys = copy_to(arena_, a.keys);
-  kept.items = copy_to(arena_, a.items);
-  const auto id = static_cast<AttrId>(attrs_.size());
-  attrs_.push_back(kept);
+  kept.ints = arena_.copy(a.ints);
+  kept.keys = arena_.copy(a.keys);
+  kept.items = arena_.copy(a.items);
+  const auto id = static_cast<AttrId>(attrs_.add(kept));
   ids_.emplace(h, id);
   return id;
+}
+
+void AttrTable::keep() {
+  attrs_.keep();
+  arena_.keep();
+}
+
+void AttrTable::forget() {
+  forget_ids(ids_, attrs_.kept());
+  attrs_.forget();
+  arena_.forget();
+}
+
+std::int64_t AttrTable::fresh_bytes() const {
+  return attrs_.fresh() * static_cast<std::int64_t>(sizeof(Attr) + kMapNode) + arena_.fresh();
 }
 
 AttrId AttrTable::of(bool b) { return intern({.kind = AttrKind::Bool, .i = b}); }

@@ -1,9 +1,8 @@
 #pragma once
 // Hash-consed attribute values. An instruction's attributes are one Dict whose keys stand in the order of the op's row;
-// lists of integers are always Ints. Spans handed out stay valid for the life of the table.
+// lists of integers are always Ints. Spans handed out stay valid as long as the value.
 
 #include <initializer_list>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "bytecode/dtype.h"
+#include "bytecode/id_array.h"
 #include "bytecode/ids.h"
 #include "bytecode/strings.h"
 
@@ -70,11 +70,16 @@ class AttrTable {
   Ints get_ints_at(AttrId dict, Key key, std::size_t k) const;
   StringTable& strings() const { return strings_; }
 
+  // See IdArray; bytes since the last `keep`, about.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const;
+
  private:
   AttrId intern(const Attr& a);
   StringTable& strings_;
-  std::pmr::monotonic_buffer_resource arena_;
-  std::vector<Attr> attrs_;
+  KeptArena arena_;
+  IdArray<Attr> attrs_;
   std::unordered_multimap<std::uint64_t, AttrId> ids_;
 };
 

@@ -17,6 +17,20 @@ std::uint64_t hash(const std::vector<T>& v, std::uint64_t seed) {
   return hash_bytes(v.data(), v.size() * sizeof(T), seed);
 }
 
+template <class T>
+std::int64_t bytes(const std::vector<T>& v) {
+  return static_cast<std::int64_t>(v.capacity() * sizeof(T)) + 16;  // of malloc
+}
+
+std::int64_t bytes(const Body& b) {
+  return static_cast<std::int64_t>(sizeof b) + bytes(b.types) + bytes(b.ops) + bytes(b.attrs) + bytes(b.operand_begin) +
+         bytes(b.result_begin) + bytes(b.operands) + bytes(b.results) + bytes(b.mut_params);
+}
+
+std::int64_t bytes(const DebugInfo& d) {
+  return static_cast<std::int64_t>(sizeof d) + bytes(d.origin) + bytes(d.locs) + bytes(d.values);
+}
+
 std::uint64_t hash(const Body& b) {
   std::uint64_t h = hash(b.types, b.num_params * 2ull + b.full);
   h = hash(b.ops, h);
@@ -56,15 +70,36 @@ BodyId BodyTable::intern(Body body) {
   const std::uint64_t h = hash(body);
   for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
     if (same(bodies_[index(it->second)], body)) return it->second;
-  const auto id = static_cast<BodyId>(bodies_.size());
-  bodies_.push_back(std::move(body));
+  fresh_bytes_ += bytes(body) + kMapNode;
+  const auto id = static_cast<BodyId>(bodies_.add(std::move(body)));
   ids_.emplace(h, id);
   return id;
 }
 
+void BodyTable::keep() {
+  bodies_.keep();
+  fresh_bytes_ = 0;
+}
+
+void BodyTable::forget() {
+  forget_ids(ids_, bodies_.kept());
+  bodies_.forget();
+  fresh_bytes_ = 0;
+}
+
 DebugId DebugTable::add(DebugInfo info) {
-  infos_.push_back(std::move(info));
-  return static_cast<DebugId>(infos_.size() - 1);
+  fresh_bytes_ += bytes(info);
+  return static_cast<DebugId>(infos_.add(std::move(info)));
+}
+
+void DebugTable::keep() {
+  infos_.keep();
+  fresh_bytes_ = 0;
+}
+
+void DebugTable::forget() {
+  infos_.forget();
+  fresh_bytes_ = 0;
 }
 
 Loc DebugTable::find_loc(DebugId debug, InstrId instr) const {

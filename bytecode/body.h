@@ -2,12 +2,12 @@
 // A body: the code of one typed function as a struct of arrays. Immutable once it is in the BodyTable. Values are
 // numbered: parameters first, then the results of each instruction in order. No names, no lines.
 
-#include <deque>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "bytecode/attrs.h"
+#include "bytecode/id_array.h"
 #include "bytecode/ids.h"
 #include "bytecode/ops/op.h"
 #include "bytecode/types.h"
@@ -53,10 +53,16 @@ class BodyTable {
  public:
   BodyId intern(Body body);
   const Body& operator[](BodyId id) const { return bodies_[index(id)]; }
-  std::size_t size() const { return bodies_.size(); }
+  bool has(BodyId id) const { return bodies_.has(index(id)); }
+  std::size_t size() const { return bodies_.size(); }  // above the last id
+  // See IdArray; bytes since the last `keep`, about.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const { return fresh_bytes_; }
 
  private:
-  std::deque<Body> bodies_;  // stable references
+  IdArray<Body, 7> bodies_;
+  std::int64_t fresh_bytes_ = 0;
   std::unordered_multimap<std::uint64_t, BodyId> ids_;
 };
 
@@ -88,8 +94,15 @@ class DebugTable {
   // "vmap(grad(@loss))": the name of the function with the passes that led to it.
   std::string function_name(DebugId debug, const StringTable& strings) const;
 
+  bool has(DebugId id) const { return infos_.has(index(id)); }
+  // See IdArray; bytes since the last `keep`, about.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const { return fresh_bytes_; }
+
  private:
-  std::deque<DebugInfo> infos_;
+  IdArray<DebugInfo, 7> infos_;
+  std::int64_t fresh_bytes_ = 0;
 };
 
 }  // namespace tfvm

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 
-#include "bytecode/arena.h"
 #include "bytecode/half.h"
 #include "bytecode/hash.h"
 
@@ -112,10 +111,24 @@ ConstId ConstTable::intern(TypeId type, std::span<const std::byte> bytes) {
     const Constant& c = items_[index(it->second)];
     if (c.type == type && std::ranges::equal(c.bytes, bytes)) return it->second;
   }
-  const auto id = static_cast<ConstId>(items_.size());
-  items_.push_back({type, copy_to(arena_, bytes)});
+  const auto id = static_cast<ConstId>(items_.add({type, arena_.copy(bytes)}));
   ids_.emplace(h, id);
   return id;
+}
+
+void ConstTable::keep() {
+  items_.keep();
+  arena_.keep();
+}
+
+void ConstTable::forget() {
+  forget_ids(ids_, items_.kept());
+  items_.forget();
+  arena_.forget();
+}
+
+std::int64_t ConstTable::fresh_bytes() const {
+  return items_.fresh() * static_cast<std::int64_t>(sizeof(Constant) + kMapNode) + arena_.fresh();
 }
 
 ConstId ConstTable::scalar(DType dtype, double value) {

@@ -2,11 +2,11 @@
 // Hash-consed constants: a tensor type and its row-major bytes, told apart by their bits.
 
 #include <cstddef>
-#include <memory_resource>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "bytecode/id_array.h"
 #include "bytecode/types.h"
 
 namespace tfvm {
@@ -28,10 +28,15 @@ class ConstTable {
   double as_double(ConstId id, std::int64_t element = 0) const;     // value of one element of a real constant
   std::int64_t as_int(ConstId id, std::int64_t element = 0) const;  // bool and integers
 
+  // See IdArray; bytes since the last `keep`, about.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const;
+
  private:
   TypeTable& types_;
-  std::pmr::monotonic_buffer_resource arena_;
-  std::vector<Constant> items_;
+  KeptArena arena_;
+  IdArray<Constant> items_;
   std::unordered_multimap<std::uint64_t, ConstId> ids_;
 };
 

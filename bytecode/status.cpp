@@ -30,6 +30,8 @@ std::string_view name(Code c) {
       return "cancelled";
     case Code::Internal:
       return "internal";
+    case Code::Sealed:
+      return "sealed";
   }
   return "internal";
 }

@@ -24,6 +24,7 @@ enum class Code : std::uint8_t {
   Io,           // a file can't be read or written
   Cancelled,
   Internal,  // the verifier found what a pass should never make
+  Sealed,    // the VM is sealed, and this would make code
 };
 std::string_view name(Code c);
 

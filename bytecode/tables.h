@@ -18,14 +18,18 @@ struct Tables {
   ConstTable consts{types};
   BodyTable bodies;
   DebugTable debugs;
-  ExternTable externs;              // the custom ops that the program declares
-  std::vector<AttrId> op_defaults;  // per op: its complete attributes where none are given, made on first use
+  ExternTable externs;  // the custom ops that the program declares
 
   Tables() = default;
   Tables(const Tables&) = delete;
   Tables& operator=(const Tables&) = delete;
 
   const Body& body(FunctionId f) const { return bodies[f.body]; }
+
+  // What is there stays for good; what comes later goes with `forget` (see IdArray). Strings always stay.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const;  // of what `forget` lets go of, about
 };
 
 }  // namespace tfvm

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "bytecode/arena.h"
 #include "bytecode/hash.h"
 
 namespace tfvm {
@@ -35,14 +34,28 @@ TypeId TypeTable::intern(const Type& t) {
   std::uint64_t h = hash_span(t.dims, static_cast<std::uint64_t>(t.kind) << 8 | static_cast<std::uint64_t>(t.dtype));
   h = hash_mix(h, hash_span(t.items, index(t.origin.body)));
   for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
-    if (same(types_[index(it->second)], t)) return it->second;
+    if (same((*this)[it->second], t)) return it->second;
   Type kept = t;
-  kept.dims = copy_to(arena_, t.dims);
-  kept.items = copy_to(arena_, t.items);
-  const auto id = static_cast<TypeId>(types_.size());
-  types_.push_back(kept);
+  kept.dims = arena_.copy(t.dims);
+  kept.items = arena_.copy(t.items);
+  const auto id = static_cast<TypeId>(types_.add(kept));
   ids_.emplace(h, id);
   return id;
+}
+
+void TypeTable::keep() {
+  types_.keep();
+  arena_.keep();
+}
+
+void TypeTable::forget() {
+  forget_ids(ids_, types_.kept());
+  types_.forget();
+  arena_.forget();
+}
+
+std::int64_t TypeTable::fresh_bytes() const {
+  return types_.fresh() * static_cast<std::int64_t>(sizeof(Type) + kMapNode) + arena_.fresh();
 }
 
 TypeId TypeTable::tensor(DType dtype, Dims dims) {

@@ -1,13 +1,13 @@
 #pragma once
-// Hash-consed value types. Spans handed out stay valid for the life of the table.
+// Hash-consed value types. Spans handed out stay valid as long as the type.
 
-#include <memory_resource>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "bytecode/dtype.h"
+#include "bytecode/id_array.h"
 #include "bytecode/ids.h"
 
 namespace tfvm {
@@ -43,6 +43,7 @@ class TypeTable {
   // A handle of 8 bytes in memory; all zero bits: no records, and whatever is read is zero.
   TypeId tape(TypeId record, Dims dims = {});
   const Type& operator[](TypeId id) const { return types_[index(id)]; }
+  bool has(TypeId id) const { return types_.has(index(id)); }
 
   DType dtype(TypeId id) const { return types_[index(id)].dtype; }
   Dims dims(TypeId id) const { return types_[index(id)].dims; }
@@ -53,10 +54,15 @@ class TypeTable {
   bool is_differentiable(TypeId id) const;
   std::string text(TypeId id) const;  // f32[2,3]; f32 for a scalar
 
+  // See IdArray; bytes since the last `keep`, about.
+  void keep();
+  void forget();
+  std::int64_t fresh_bytes() const;
+
  private:
   TypeId intern(const Type& t);
-  std::pmr::monotonic_buffer_resource arena_;
-  std::vector<Type> types_;
+  KeptArena arena_;
+  IdArray<Type> types_;
   std::unordered_multimap<std::uint64_t, TypeId> ids_;
 };
 

@@ -70,7 +70,7 @@ struct Verifier {
 }  // namespace
 
 Status verify(Tables& tables, FunctionId f) {
-  if (index(f.body) >= tables.bodies.size()) return Error{Code::Internal, "no such function"};
+  if (!tables.bodies.has(f.body)) return Error{Code::Internal, "no such function"};
   const Verifier v{tables, f, tables.bodies[f.body]};
   if (Status s = v.structure(); !s) return s;
   for (std::uint32_t i = 0; i < v.body.num_instrs(); ++i)

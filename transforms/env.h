@@ -32,6 +32,8 @@ class PassMemo {
  public:
   const PassResult* find(std::string_view pass, FunctionId f, std::span<const std::int64_t> params) const;
   const PassResult& add(std::string_view pass, FunctionId f, std::span<const std::int64_t> params, PassResult r);
+  std::size_t size() const { return results_.size(); }
+  void clear() { results_.clear(); }
   // Told of each new result, for whoever shows what passes make.
   std::function<void(std::string_view pass, const PassResult& result)> trace;
 
@@ -48,8 +50,14 @@ struct TransformEnv {
   std::unordered_map<BodyId, std::uint8_t> lane_uses;  // of functions asked about so far (vmap/axis.h)
   std::map<std::pair<const CalleeRef*, bool>, std::shared_ptr<CalleeRef>> functional;  // of full callees (full.h)
   std::vector<AttrId> batching;  // names of the custom ops whose rules are being batched (vmap/custom.cpp)
-  // Warnings by category ("batch-rule"), for whoever listens.
+  // Warnings by category ("batch_rule"), for whoever listens.
   std::function<void(std::string_view category, const std::string& message)> log;
+
+  // Told of each instruction that a vmap meets, how it is batched and which operands are; null: nobody listens.
+  std::function<void(FunctionId source, InstrId instr, std::string_view how, const Mask& batched)> batch_trace;
+
+  // All that was remembered of functions which Tables::forget lets go of.
+  void forget() { memo.clear(), lane_uses.clear(), functional.clear(); }
 
   void report(std::string_view category, const std::string& message) {
     if (log) log(category, message);

@@ -15,6 +15,7 @@ class PlanEvaluator : public Evaluator {
  public:
   bool eval(Tables& tables, Op op, AttrId attrs, std::span<const ConstId> operands,
             std::span<const TypeId> result_types, std::span<ConstId> out) const override;
+  void forget() { plans_.clear(); }  // see Tables::forget
 
  private:
   struct Key {

@@ -58,7 +58,7 @@ bool Executor::native_loop(const NativeNest& code, const ScanStep& s, const Plan
     for (std::size_t k = 0; k < inputs; ++k) bases[consts + carries + k] += rows * s.inputs[k].stride;
     for (std::size_t k = 0; k < s.outputs.size(); ++k)
       bases[consts + 2 * carries + inputs + k] += rows * s.outputs[k].stride;
-    step < s.length ? code.run_trips(bases, count) : code.run(bases);
+    count < s.length ? code.run_trips(bases, count) : code.run(bases);
   }
   return true;
 }
@@ -89,6 +89,14 @@ bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
     for (std::size_t k = 0; k < carries; ++k) start_carry(s.carries[k], roots, params[k], results[k]);
   }
   for (; trip < s.length; ++trip) {
+    if (stood == kBefore && s.native && trip > 0 && steps_left_ >= s.length - trip) {
+      // Code may have come meanwhile: it takes the loop over, with carries where it would have left them.
+      if (const NativeNest* code = s.native->ready(); code && code->can_run_trips()) [[unlikely]] {
+        for (std::size_t k = 0; k < carries; ++k)
+          copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);
+        return native_loop(*code, s, plan, roots, trip);
+      }
+    }
     if (stood == kBefore) {
       const std::int64_t i = s.reverse ? s.length - 1 - trip : trip;
       // The last trip writes to the result.

@@ -146,6 +146,7 @@ std::shared_ptr<NativeSlot> Tiers::slot(NativeSlot::Make make) {
 
 const TierOptions& Tiers::options() const { return core_->options; }
 NestCompiler& Tiers::compiler() { return core_->compiler; }
+void Tiers::seal() { core_->stop(); }
 void Tiers::wait() { core_->wait(); }
 
 }  // namespace tfvm

@@ -76,6 +76,8 @@ class Tiers {
   std::shared_ptr<NativeSlot> slot(NativeSlot::Make make);
   const TierOptions& options() const;
   NestCompiler& compiler();
+  // From now on no code is made: what has none stays interpreted.
+  void seal();
   // Returns when nothing waits for code.
   void wait();
 

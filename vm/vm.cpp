@@ -7,6 +7,7 @@
 #include "stdlib/embedded.h"
 #include "transforms/rows.h"
 #include "transforms/simplify/licm.h"
+#include "vm/cache/function_lines.h"
 #include "vm/eager/wrapper.h"
 #include "vm/npy/npy.h"
 
@@ -23,6 +24,14 @@ Result<Tensor> tensor_of(const Tables& t, ConstId id, const BudgetRef& budget) {
   return Tensor::make(budget, t.types.dtype(c.type), t.types.dims(c.type), c.bytes);
 }
 
+constexpr std::int64_t kWorthForgetting = 1 << 20;
+
+// Is the value a tensor that the guard takes, whatever its TypeId, which may be stale?
+bool is_such_tensor(const Value& v, const ArgType& guard) {
+  return guard.pack == kNone<TypeId> && !v.hold && v.leaves.size() == 1 && v.tensor().dtype() == guard.dtype &&
+         v.tensor().layout().dims == guard.dims;
+}
+
 Result<Tensor> zeros(const Tables& t, TypeId type, const BudgetRef& budget) {
   Result<Tensor> x = Tensor::make(budget, t.types.dtype(type), t.types.dims(type));
   if (x) std::fill_n(x->data(), x->bytes(), std::byte{0});
@@ -37,26 +46,32 @@ VM::VM(const VmOptions& options)
       table_(transform_table(env_)),
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
       tiers_(options.tier),
-      plans_(with_tiers(options.plan, tiers_)),
+      plans_(plan_options(options, tiers_)),
       eager_(plans_, [this](FunctionId f) { return licm(env_, f); }),
-      functionalize_(options.functionalize) {
+      functionalize_(options.functionalize),
+      functions_(options.cache) {
   env_.log = options.log;
+  if (options.cache.folder.empty()) return;
+  disk_ = std::make_unique<DiskCache>(options.cache.folder);
+  if (!disk_->is_on()) env_.report("cache", "the cache on disk is off: " + disk_->why_off());
 }
 
-PlanOptions VM::with_tiers(PlanOptions options, Tiers& tiers) {
-  options.tiers = &tiers;
-  if (tiers.options().tier == Tier::Interp) options.fuse.recompute = false;
-  options.straight = tiers.options().tier == Tier::Jit && NestCompiler::is_available();
-  return options;
+PlanOptions VM::plan_options(const VmOptions& options, Tiers& tiers) {
+  PlanOptions o = options.plan;
+  o.tiers = &tiers;
+  if (tiers.options().tier == Tier::Interp) o.fuse.recompute = false;
+  o.straight = tiers.options().tier == Tier::Jit && NestCompiler::is_available();
+  o.note_fusion = o.note_fusion || options.log;
+  return o;
 }
 
 Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
   std::unique_ptr<VM> vm(new VM(options));
-  if (Status s = vm->load_library(); !s) return std::move(s).error();
   return vm;
 }
 
 Status VM::load_library() {
+  if (has_library_) return ok();
   Module ops, rules;
   for (const EmbeddedFile& file : stdlib::files()) {
     const std::string path = "stdlib/" + std::string(file.name);
@@ -66,7 +81,10 @@ Status VM::load_library() {
     if (Status s = merge(is_rules ? rules : ops, *m, tables_.strings); !s) return s;
   }
   if (Status s = program_.load(std::move(rules), Space::Derivatives); !s) return s;
-  return program_.load(std::move(ops), Space::Ops);
+  if (Status s = program_.load(std::move(ops), Space::Ops); !s) return s;
+  tables_.keep();
+  has_library_ = true;
+  return ok();
 }
 
 void VM::register_op(const std::string& name, CustomOp op) {
@@ -101,6 +119,15 @@ Status VM::load(Module module, const FileLoader& files) {
 }
 
 Status VM::load_locked(Module module, const FileLoader& files) {
+  if (sealed_) return Error(Code::Sealed, "nothing can be loaded any more");
+  if (tables_.fresh_bytes() > kWorthForgetting) forget_locked();  // what is there now stays for good
+  program_bytes_.clear();
+  Status loaded = add_module(std::move(module), files);
+  tables_.keep();
+  return loaded;
+}
+
+Status VM::add_module(Module module, const FileLoader& files) {
   ModuleLoader imports;
   if (files)
     imports = [&](const std::string& path) -> Result<Module> {
@@ -121,6 +148,8 @@ Status VM::load_locked(Module module, const FileLoader& files) {
   if (Status s = program_.load(*std::move(whole)); !s) return s;
   for (auto& [op, infer] : shapes) tables_.externs.at(op).infer = std::move(infer);
   globals_.resize(program_.module().globals.size());
+  if (first < globals_.size())
+    if (Status s = load_library(); !s) return s;
   for (std::uint32_t k = first; k < globals_.size(); ++k) {
     Result<Initial> initial = program_.initial(k);
     if (!initial) return std::move(initial).error();
@@ -167,120 +196,28 @@ Result<Tensor> VM::initial_value(const Initial& initial, const FileLoader& files
   return zeros(tables_, type, budget_);
 }
 
-Result<Callee*> VM::find(std::string_view callee) {
-  if (callee.find_first_of("@(") == callee.npos) return program_.function(callee);
-  const Result<ParsedCallee> parsed = parse_callee(tables_.strings, callee);
-  if (!parsed) return parsed.error();
-  return program_.callee(parsed->pools, parsed->callee);
-}
-
-Result<Function> VM::entry(std::string_view callee, std::span<const TypeId> args) {
-  const std::lock_guard guard(lock_);
-  const Result<Callee*> found = find(callee);
-  if (!found) return found.error();
-  const Result<Step> step = program_.entry(**found, args);
-  return step ? prepare_locked(*step) : Result<Function>(step.error());
-}
-
-Result<Function> VM::prepare(const Step& step) {
-  const std::lock_guard guard(lock_);
-  return prepare_locked(step);
-}
-
-Result<std::vector<TypeId>> VM::fixed_types(std::string_view callee) {
-  const std::lock_guard guard(lock_);
-  const Result<Callee*> found = find(callee);
-  if (!found) return found.error();
-  if (auto types = (*found)->fixed_types()) return *std::move(types);
-  return Error(Code::Type, fmt::format("the types of the parameters of {} are not all written in full: say for which "
-                                       "types it is meant",
-                                       (*found)->text()));
-}
-
-Result<std::vector<std::string>> VM::state_of(std::string_view callee) {
-  const std::lock_guard guard(lock_);
-  const Result<Callee*> found = find(callee);
-  if (!found) return found.error();
-  std::vector<std::string> names;
-  for (const GlobalUse& g : (*found)->globals()) names.emplace_back(tables_.strings[g.name]);
-  return names;
-}
-
-Error VM::no_value(StrId global) const {
-  return Error(Code::Name,
-               fmt::format("@{} has no value: initialisers run in order of declaration, and one that fails gives none",
-                           tables_.strings[global]));
-}
-
-Result<Function> VM::prepare_locked(const Step& step) {
-  for (const GlobalUse& g : step.globals)
-    if (!globals_[static_cast<std::size_t>(g.index)]) return no_value(g.name);
-  Function f;
-  if (eager_.runs_by_steps(tables_, step.function)) {
-    Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
-    if (!code) return std::move(code).error();
-    f.eager = *std::move(code);
-    if (functionalize_ && tables_.body(step.function).full) {
-      auto wrapper = wrapper_of(step.function, f.eager);
-      if (!wrapper) return std::move(wrapper).error();
-      f.wrapper = *std::move(wrapper);
-    }
-    if (f.eager->uses_globals)
-      if (Status kept = keep_first_globals(); !kept) return std::move(kept).error();
-  } else {
-    const Result<FunctionId> lean = licm(env_, step.function);
-    if (!lean) return lean.error();
-    Result<PlanRef> plan = plans_.get(tables_, *lean);
-    if (!plan) return std::move(plan).error();
-    f.plan = *std::move(plan);
-  }
-  for (const GlobalUse& g : step.globals) f.globals.push_back(g.index);
-  const Body& body = tables_.body(step.function);
-  const auto params = body.param_types().subspan(step.globals.size());
-  f.inputs.assign(params.begin(), params.end());
-  f.results = body.result_types();
-  if (f.plan) f.kept = pack_leaves(tables_, f.results);
-  for (TypeId type : f.results)
-    f.result_leaves.push_back(static_cast<std::ptrdiff_t>(leaf_types(tables_, type).size()));
-  return f;
-}
-
-Result<std::shared_ptr<FunctionWrapper>> VM::wrapper_of(FunctionId f, const EagerRef& as_written) {
-  if (const auto it = wrappers_.find(f); it != wrappers_.end()) return it->second;
-  FunctionWrapper::Env env{tables_, eager_, lock_, env_.options, budget_, {}};
-  if (env_.log) env.log = [this](const std::string& line) { env_.log("input_output", line); };
-  auto made = FunctionWrapper::make(std::move(env), f, as_written);
-  if (made) wrappers_.emplace(f, *made);
-  return made;
-}
-
 Error VM::located(Error e, StepOrigin at) {
   const std::lock_guard guard(lock_);
   return located_locked(std::move(e), at);
-}
-
-bool VM::is_tensor(TypeId type) {
-  const std::lock_guard guard(lock_);
-  return tables_.types[type].is_tensor();
-}
-
-std::vector<ValueType> VM::tensors_of(std::span<const TypeId> types) {
-  const std::lock_guard guard(lock_);
-  std::vector<ValueType> out;
-  for (TypeId type : types)
-    for (TypeId leaf : leaf_types(tables_, type)) {
-      const Type& t = tables_.types[leaf];
-      out.push_back({t.dtype, {t.dims.begin(), t.dims.end()}, tables_.types.bytes(leaf), t.kind == TypeKind::Tape});
-    }
-  return out;
 }
 
 Error VM::located_locked(Error e, StepOrigin at) {
   const bool of_the_program = e.code == Code::Index || e.code == Code::Assert || e.code == Code::Limit ||
                               e.code == Code::Cancelled || e.code == Code::Type;
   if (!of_the_program || e.loc.line != 0 || at.debug == kNone<DebugId>) return e;
-  e.loc = tables_.debugs.find_loc(at.debug, at.instr);
-  return std::move(e).note("in " + tables_.debugs.function_name(at.debug, tables_.strings));
+  if (tables_.debugs.has(at.debug)) {
+    e.loc = tables_.debugs.find_loc(at.debug, at.instr);
+    return std::move(e).note("in " + tables_.debugs.function_name(at.debug, tables_.strings));
+  }
+  for (const auto& weak : lines_) {
+    const auto f = weak.lock();
+    if (!f) continue;
+    const auto it = f->lines.find({at.debug, at.instr});
+    if (it == f->lines.end()) continue;
+    e.loc = it->second.loc;
+    return std::move(e).note("in " + it->second.function);
+  }
+  return e;
 }
 
 std::vector<Tensor> VM::arguments(const Function& f, std::span<const Tensor> inputs) const {
@@ -327,10 +264,15 @@ Result<std::vector<Value>> VM::call(Context& context, const Function& f, std::sp
     return Error(Code::Type, fmt::format("{} inputs expected, {} given", f.inputs.size(), inputs.size()));
   std::vector<Tensor> leaves;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (inputs[k].type != f.inputs[k]) {
+    if (inputs[k].type != f.inputs[k] && !is_such_tensor(inputs[k], f.guards[k])) {
       const std::lock_guard guard(lock_);
-      return Error(Code::Type, fmt::format("input {} must be {}, not {}", k, tables_.types.text(f.inputs[k]),
-                                           tables_.types.text(inputs[k].type)));
+      const auto text_of = [&](TypeId type, const std::string& other) {
+        return tables_.types.has(type) ? tables_.types.text(type) : other;
+      };
+      return Error(
+          Code::Type,
+          fmt::format("input {} must be {}, not {}", k, text_of(f.inputs[k], text(f.guards[k])),
+                      text_of(inputs[k].type, inputs[k].leaves.empty() ? "nothing" : inputs[k].tensor().type_text())));
     }
     leaves.insert(leaves.end(), inputs[k].leaves.begin(), inputs[k].leaves.end());
   }
@@ -341,7 +283,7 @@ Result<std::vector<Value>> VM::call(Context& context, const Function& f, std::sp
   for (std::size_t k = 0; k < f.results.size(); ++k) {
     const auto begin = out->begin() + at;
     at += f.result_leaves[k];
-    values.push_back({f.results[k], {begin, out->begin() + at}});
+    values.push_back({f.results[k], {begin, out->begin() + at}, f.packs[k] ? f.hold : nullptr});
   }
   return values;
 }

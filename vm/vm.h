@@ -18,52 +18,23 @@
 
 #include "bytecode/elaborate/program.h"
 #include "transforms/env.h"
+#include "vm/cache/disk.h"
 #include "vm/context.h"
 #include "vm/eager/run.h"
 #include "vm/evaluator.h"
+#include "vm/function.h"
+#include "vm/options.h"
 #include "vm/plan/planner.h"
 #include "vm/tiers.h"
 
 namespace tfvm {
-
-class FunctionWrapper;
-
-struct VmOptions {
-  std::int64_t memory_limit = std::numeric_limits<std::int64_t>::max();  // bytes of tensors and working memory
-  Allocator allocator;                                                   // of those; default: malloc's
-  PlanOptions plan = plan_options_of_environment();
-  TierOptions tier = tier_options_of_environment();
-  // Full functions run by their functional forms, behind a runtime wrapper (vm/eager/wrapper.h), not as written.
-  bool functionalize = false;
-  // What passes report, by category; called under the lock of the VM.
-  std::function<void(std::string_view category, const std::string& message)> log;
-};
-
-// A value outside of programs: a tensor, or a pack as its tensors.
-struct Value {
-  TypeId type = kNone<TypeId>;
-  std::vector<Tensor> leaves;
-  const Tensor& tensor() const { return leaves.front(); }
-};
-
-// A function ready to be called. Its plan takes the globals first; inputs and results are those of the language. A full
-// one has no plan: it runs as written on the tensors given, so writes are seen by the caller, and results may alias.
-struct Function {
-  PlanRef plan;
-  EagerRef eager;
-  std::shared_ptr<FunctionWrapper> wrapper;  // with VmOptions::functionalize
-  std::vector<std::int64_t> globals;
-  std::vector<TypeId> inputs, results;
-  std::vector<std::ptrdiff_t> result_leaves;  // tensors of each result
-  std::vector<std::uint8_t> kept;             // of tensors of results: those that packs are made of, as Context::call
-};
 
 // The bytes of a file that a program names; Code::Io where the host has none or allows none.
 using FileLoader = std::function<Result<std::vector<std::byte>>(const std::string& path)>;
 
 class VM {
  public:
-  // Loads the stdlib; fails only where memory does, or the stdlib is broken.
+  // The stdlib is loaded when a function is made first.
   static Result<std::unique_ptr<VM>> create(const VmOptions& options = {});
 
   // The kernel and rules of an `extern op` of that name, for functions made from then on.
@@ -77,13 +48,23 @@ class VM {
   Status load(Module module, const FileLoader& files = {});
 
   // A function by its name, or by a callee's text ("vmap(grad(@loss), in_dims=[none,0])"), for arguments of these
-  // types.
+  // types, or for those that are written in full. One that was made before costs a lookup. May `forget` first, so that
+  // TypeIds of tensors from before are stale. Code::Sealed: it would have to be made, and the VM is sealed.
   Result<Function> entry(std::string_view callee, std::span<const TypeId> args);
+  Result<Function> entry_for(std::string_view callee, std::vector<ArgType> args);
+  Result<Function> entry_as_written(std::string_view callee);
+  Result<std::vector<ArgType>> parse_args(std::string_view types);  // "f32[3], i64"
   // The types of its parameters as they are written. Code::Type where they are not all written in full.
   Result<std::vector<TypeId>> fixed_types(std::string_view callee);
   // The params and buffers that functional_call of it has as leading inputs, in that order.
   Result<std::vector<std::string>> state_of(std::string_view callee);
   Result<Function> prepare(const Step& step);
+  // From now on nothing is made any more: neither functions, nor forms of wrappers, nor machine code.
+  void seal();
+  // Lets go of all that functions were made of since the last load, so that other functions start afresh; those that
+  // there are, and Values, stay usable. False, and nothing: somebody has a pack, or a function with packs or a wrapper.
+  bool forget();
+  CacheStats cache_stats();
 
   // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
@@ -93,10 +74,7 @@ class VM {
   std::vector<Tensor> arguments(const Function& f, std::span<const Tensor> inputs) const;
 
   TypeId type_of(const Tensor& t);
-  Value value(Tensor t) { return {type_of(t), {t}}; }
-  bool is_tensor(TypeId type);
-  // The tensors that values of these types consist of.
-  std::vector<ValueType> tensors_of(std::span<const TypeId> types);
+  Value value(Tensor t) { return {type_of(t), {t}, {}}; }
   // An error of a run with the line of the step that failed.
   Error located(Error e, StepOrigin at);
   const BudgetRef& budget() const { return budget_; }
@@ -109,19 +87,32 @@ class VM {
   // For who makes code itself (tools, tests); under `lock` where threads share the VM.
   std::mutex& lock() { return lock_; }
   Tables& tables() { return tables_; }
-  Program& program() { return program_; }
-  TransformEnv& transforms() { return env_; }
+  Program& program() { return (void)load_library(), program_; }
+  TransformEnv& transforms() { return (void)load_library(), env_; }
   PlanCache& plans() { return plans_; }
   Tiers& tiers() { return tiers_; }
 
  private:
   explicit VM(const VmOptions& options);
-  static PlanOptions with_tiers(PlanOptions options, Tiers& tiers);
-  Status load_library();
+  static PlanOptions plan_options(const VmOptions& options, Tiers& tiers);
+  Status load_library();  // when it is needed first
   Status load_locked(Module module, const FileLoader& files);
+  Status add_module(Module module, const FileLoader& files);
   Result<Tensor> initial_value(const Initial& initial, const FileLoader& files, Context& context);
   Result<Callee*> find(std::string_view callee);
+  Result<std::vector<TypeId>> fixed_locked(std::string_view callee);
+  Result<std::vector<ArgType>> arg_types(std::span<const TypeId> types) const;
+  Result<Function> entry_locked(FunctionKey key);
   Result<Function> prepare_locked(const Step& step);
+  Status make_code(const Step& step, Function& f);
+  Result<Function> finish(Function f, const Body& body, std::vector<std::int64_t> globals);
+  // Of the disk (vm/stored.cpp): the key, empty where the function is not one to store; and a function from there.
+  std::vector<std::byte> disk_key(const FunctionKey& key);
+  std::optional<Function> load_stored(std::span<const std::byte> disk_key, const FunctionKey& key);
+  Result<Function> make_entry(const FunctionKey& key, std::vector<StrId>& names);
+  void report(const FunctionKey& key, std::span<const StrId> names, const Miss& miss, const Function& f);
+  std::int64_t made_bytes();
+  bool forget_locked();
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
   Status keep_first_globals();
   Result<std::shared_ptr<FunctionWrapper>> wrapper_of(FunctionId f, const EagerRef& as_written);
@@ -139,7 +130,15 @@ class VM {
   PlanCache plans_;
   EagerCache eager_;
   const bool functionalize_;
+  bool sealed_ = false, has_library_ = false;
   std::unordered_map<FunctionId, std::shared_ptr<FunctionWrapper>> wrappers_;
+  FunctionCache functions_;
+  std::unique_ptr<DiskCache> disk_;       // null: none
+  std::vector<std::byte> program_bytes_;  // of the user's module, where they are known; for keys of the disk
+  std::int64_t disk_hits_ = 0, disk_misses_ = 0, disk_stores_ = 0;
+  std::shared_ptr<const void> holders_ = std::make_shared<int>();  // see Function::hold
+  std::vector<std::weak_ptr<FunctionLines>> lines_;                // of functions that are in use
+  std::int64_t plan_bytes_ = 0, forget_at_ = 0, forgets_ = 0;      // of plans made; from where on to try to forget
   std::vector<Tensor> globals_, first_globals_;  // the second are copies, from when the first may be written
 };
 

@@ -113,6 +113,12 @@ Status Program::load(Module module, Space space) {
   return ok();
 }
 
+void Program::forget() {
+  derived_.clear();  // it refers to the others
+  templates_.clear();
+  depths_.clear();
+}
+
 GlobalUse Program::global(const Source& source, std::uint32_t at) const {
   return {source.module.globals[at].name, at, global_types_[at]};
 }

@@ -91,6 +91,8 @@ class Program final : public DerivativeRules {
   bool has_extern_rule(StrId op, Key kind) const;
   // What could not be made is tried again: the host has registered something.
   void forget_failures();
+  // Nothing is made of the program any more, and no Callee is in use: what is to be had again is made again.
+  void forget();
   bool is_full(const Source& source, const Template& f);
   bool is_full(const Source& source, const Stmt& s);  // one statement: of a test
   bool is_full_block(const Source& source, std::uint32_t block);

@@ -5,6 +5,7 @@
 
 #include "jit/region/code.h"
 #include "jit/region/edit.h"
+#include "jit/region/fuse_notes.h"
 #include "jit/region/recompute.h"
 #include "jit/region/small_loops.h"
 
@@ -40,24 +41,28 @@ bool all_loads(const Nest& n, Fn fn) {
       n.nodes, [&](const NestNode& node) { return node.kind != NestNodeKind::Load || fn(n.accesses[node.access]); });
 }
 
-bool is_sound(const Nest& first, const Nest& second, const FuseOptions& o) {
-  if (first.extents != second.extents) return false;
-  if (first.has_reduction() && second.has_reduction() && first.reduced != second.reduced) return false;
-  if (first.nodes.size() + second.nodes.size() > o.max_nodes) return false;
-  if (first.accesses.size() + second.accesses.size() > o.max_accesses) return false;
-  if (first.stores.size() + second.stores.size() > o.max_stores) return false;
-  if (first.reductions.size() + second.reductions.size() > kMaxReductions) return false;
-  const bool forwards = all_loads(second, [&](const Access& a) {
-    if (reduces_into(first, a.base)) return false;
-    const Store* s = store_of(first, a.base);
-    return !s || same_map(s->to, a, first.extents);
-  });
-  return forwards && all_loads(first, [&](const Access& a) {
-           if (reduces_into(second, a.base)) return false;
-           const Store* s = store_of(second, a.base);
-           return !s || same_map(s->to, a, first.extents);
-         });
+// Why they can't be one; null where they can.
+const char* conflict(const Nest& first, const Nest& second, const FuseOptions& o) {
+  if (first.extents != second.extents) return "their loops differ";
+  if (first.has_reduction() && second.has_reduction() && first.reduced != second.reduced)
+    return "they reduce over other loops";
+  if (first.nodes.size() + second.nodes.size() > o.max_nodes) return "together they have too many ops";
+  if (first.accesses.size() + second.accesses.size() > o.max_accesses) return "together they read too many arrays";
+  if (first.stores.size() + second.stores.size() > o.max_stores) return "together they write too many arrays";
+  if (first.reductions.size() + second.reductions.size() > kMaxReductions) return "together they reduce too often";
+  const char* why = nullptr;
+  const auto meets = [&](const Nest& writer, const Access& a) {
+    if (reduces_into(writer, a.base)) why = "it is there only when the reduction is done";
+    const Store* s = store_of(writer, a.base);
+    if (s && !same_map(s->to, a, first.extents)) why = "it is read at other points than it is written at";
+    return why == nullptr;
+  };
+  all_loads(second, [&](const Access& a) { return meets(first, a); });
+  if (!why) all_loads(first, [&](const Access& a) { return meets(second, a); });
+  return why;
 }
+
+bool is_sound(const Nest& first, const Nest& second, const FuseOptions& o) { return !conflict(first, second, o); }
 
 // `second` behind `first`: what it loads from a store of `first` becomes that node.
 void append(Nest& first, const Nest& second) {
@@ -208,6 +213,11 @@ class Fuser {
 };
 
 }  // namespace
+
+std::string why_apart(const Nest& first, const Nest& second, const FuseOptions& options) {
+  const char* why = conflict(first, second, options);
+  return why ? why : "";
+}
 
 std::optional<Nest> merge(const Nest& first, const Nest& second, const FuseOptions& options) {
   if (!is_sound(first, second, options)) return std::nullopt;

@@ -340,4 +340,10 @@ Result<NestCodePtr> prepare(const Nest& nest) {
 
 std::size_t scratch_bytes(const NestCode& code) { return code.scratch; }
 
+std::size_t bytes_of(const NestCode& code) {
+  return sizeof code + code.constants.size() + code.nodes.size() * (sizeof(NodeCode) + 2 * sizeof(std::uint32_t)) +
+         code.accesses.size() * (sizeof(AccessCode) + sizeof(std::int64_t) * code.extents.size()) +
+         code.stores.size() * sizeof(StoreCode) + code.reductions.size() * sizeof(ReductionCode);
+}
+
 }  // namespace tfvm

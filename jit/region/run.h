@@ -23,6 +23,8 @@ Result<NestCodePtr> prepare(const Nest& nest);
 
 // Bytes of scratch that a run needs, 64-byte aligned.
 std::size_t scratch_bytes(const NestCode& code);
+// Bytes that the prepared nest itself takes, about.
+std::size_t bytes_of(const NestCode& code);
 
 // Asked now and then, while a nest runs, whether it may go on: when the blocks evaluated since have used up `credit`
 // (kBlockCredit per node or store), which `look` fills up again.

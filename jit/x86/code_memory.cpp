@@ -31,4 +31,9 @@ Result<void*> CodeMemory::add(asmjit::CodeHolder& code) {
   return run;
 }
 
+void CodeMemory::release(void* code, std::size_t size) {
+  allocator_.release(code);
+  bytes_ -= size;
+}
+
 }  // namespace tfvm::x86

@@ -11,9 +11,11 @@ namespace tfvm::x86 {
 class CodeMemory {
  public:
   CodeMemory();
-  // Copies finished code to where it can run; gives its address, and keeps it until this is destroyed. Memory: the
+  // Copies finished code to where it can run; gives its address. It stays until this is destroyed. Memory: the
   // system maps nothing executable.
   Result<void*> add(asmjit::CodeHolder& code);
+  // Nothing runs in it any more.
+  void release(void* code, std::size_t size);
   std::size_t bytes() const { return bytes_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "jit/x86/native.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -61,12 +62,22 @@ struct NestCompiler::State {
   const Isa isa;
   std::mutex lock;
   x86::CodeMemory memory;
-  std::unordered_map<std::string, NativeNest::Entry> entries;
+  struct Made {
+    NativeNest::Entry entry;
+    std::size_t bytes;
+  };
+  using CodeRef = std::shared_ptr<const Made>;
+  std::unordered_map<std::string, CodeRef> codes;  // by the key of the shape
   std::optional<Error> refused;
+  std::atomic<std::size_t> shapes{0}, bytes{0};  // read without the lock, which is held while code is emitted
 
   int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
+  void count() {
+    shapes.store(codes.size(), std::memory_order_relaxed);
+    bytes.store(memory.bytes(), std::memory_order_relaxed);
+  }
   template <class Shape>
-  Result<NativeNest::Entry> entry(const Shape& shape);
+  Result<CodeRef> code_of(const Shape& shape);
   template <class Shaped>
   Result<NativeNest> compile(Result<Shaped> shaped);
   template <class Shaped>
@@ -85,9 +96,9 @@ NestCompiler::NestCompiler(Isa isa) : state_(new State{.isa = isa}) {}
 NestCompiler::~NestCompiler() = default;
 
 template <class Shape>
-Result<NativeNest::Entry> NestCompiler::State::entry(const Shape& shape) {
+Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& shape) {
   const std::string k = key(shape);
-  if (const auto it = entries.find(k); it != entries.end()) return it->second;
+  if (const auto it = codes.find(k); it != codes.end()) return it->second;
   if (refused) return *refused;
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
@@ -97,9 +108,10 @@ Result<NativeNest::Entry> NestCompiler::State::entry(const Shape& shape) {
     if (at.error().code == Code::Memory) refused = at.error();
     return at.error();
   }
-  const auto entry = reinterpret_cast<NativeNest::Entry>(*at);
-  entries.emplace(k, entry);
-  return entry;
+  const auto made = std::make_shared<const Made>(Made{reinterpret_cast<NativeNest::Entry>(*at), code.codeSize()});
+  codes.emplace(k, made);
+  count();
+  return made;
 }
 
 template <class Shaped>
@@ -107,9 +119,9 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped) {
   if (!shaped) return std::move(shaped).error();
   if (shaped->is_empty) return NativeNest(nullptr, {});
   const std::lock_guard guard(lock);
-  const Result<NativeNest::Entry> e = entry(shaped->shape);
-  if (!e) return e.error();
-  return NativeNest(*e, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips));
+  const Result<CodeRef> code = code_of(shaped->shape);
+  if (!code) return code.error();
+  return NativeNest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);
 }
 
 template <class Shaped>
@@ -138,8 +150,17 @@ Result<std::string> NestCompiler::listing(const LoopNest& loop) {
 }
 
 NestCompiler::Counts NestCompiler::counts() const {
+  return {state_->shapes.load(std::memory_order_relaxed), state_->bytes.load(std::memory_order_relaxed)};
+}
+
+void NestCompiler::trim() {
   const std::lock_guard guard(state_->lock);
-  return {state_->entries.size(), state_->memory.bytes()};
+  std::erase_if(state_->codes, [&](const auto& entry) {
+    if (entry.second.use_count() > 1) return false;  // only this map gives a first reference to a nest
+    state_->memory.release(reinterpret_cast<void*>(entry.second->entry), entry.second->bytes);
+    return true;
+  });
+  state_->count();
 }
 
 }  // namespace tfvm

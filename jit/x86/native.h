@@ -37,8 +37,9 @@ struct NestTrips {
 class NativeNest {
  public:
   using Entry = void (*)(std::byte* const* bases, const std::int64_t* args);
-  NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {}, NestTrips trips = {})
-      : entry_(entry), args_(std::move(args)), cut_(std::move(cut)), trips_(std::move(trips)) {}
+  NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {}, NestTrips trips = {},
+             std::shared_ptr<const void> code = {})
+      : entry_(entry), args_(std::move(args)), cut_(std::move(cut)), trips_(std::move(trips)), code_(std::move(code)) {}
   void run(std::byte* const* bases) const {
     if (entry_) entry_(bases, args_.data());
   }
@@ -57,10 +58,11 @@ class NativeNest {
   std::vector<std::int64_t> args_;
   NestCut cut_;
   NestTrips trips_;
+  std::shared_ptr<const void> code_;                // keeps what entry_ points into
   static constexpr std::size_t kMaxCutArgs = 1024;  // copied to the stack for each part
 };
 
-// Makes code, and keeps it until it is destroyed: it outlives the nests. May be used from many threads.
+// Makes code, and keeps it until it is destroyed, or trimmed: it outlives the nests. May be used from many threads.
 class NestCompiler {
  public:
   // Whether this build and machine can run native code at all, and the best of its instruction sets.
@@ -78,6 +80,8 @@ class NestCompiler {
   // The machine code as text, without keeping it.
   Result<std::string> listing(const Nest& nest);
   Result<std::string> listing(const LoopNest& loop);
+  // Lets go of the code of shapes that no nest has any more.
+  void trim();
   // How many shapes have code, and their bytes.
   struct Counts {
     std::size_t shapes = 0, bytes = 0;

@@ -22,6 +22,7 @@ Result<NativeNest> NestCompiler::compile(const Nest&) { return none(); }
 Result<NativeNest> NestCompiler::compile(const LoopNest&) { return none(); }
 Result<std::string> NestCompiler::listing(const Nest&) { return none(); }
 Result<std::string> NestCompiler::listing(const LoopNest&) { return none(); }
+void NestCompiler::trim() {}
 NestCompiler::Counts NestCompiler::counts() const { return {}; }
 
 }  // namespace tfvm

@@ -171,7 +171,7 @@ void expect_has(const std::string& text, const std::string& part) { EXPECT_NE(te
 
 struct CustomRules : ::testing::Test {
   std::unique_ptr<VM> vm = *VM::create({.log = [this](std::string_view category, const std::string& message) {
-    if (category == "batch-rule") warnings.push_back(message);
+    if (category == "batch_rule") warnings.push_back(message);
   }});
   Context context{vm->budget()};
   std::map<std::string, int> calls;

@@ -25,6 +25,16 @@ func @sorted(%x: f32[n]) {
   %a = sort %x
   ret %a
 }
+// Carries that change places, one that stays, rows in and out, backwards.
+func @loop(%x: f32[n], %y: f32[n], %w: f32[n], %rows: f32[t,n]) {
+  %a, %b, %k, %out = scan (%a = %x, %b = %y, %k = %w; %u = %rows) {reverse=true} {
+    %p = mul %a, 0.5
+    %q = add %p, %u
+    %r = mul %q, %k
+    yield %b, %r, %k; %q
+  }
+  ret %a, %b, %k, %out
+}
 )";
 
 struct Made {
@@ -92,6 +102,46 @@ TEST_F(Tiering, AutoMakesItOnAThread) {
   m.vm->tiers().wait();
   EXPECT_TRUE(m.code());
   EXPECT_EQ(m.call(), first);
+}
+
+// A loop that starts interpreted goes on as machine code from the trip on before which there is some.
+TEST_F(Tiering, ALoopTakesCodeAtATrip) {
+  const auto run = [](TierOptions tier, std::int64_t trips, bool watched, bool takes_over) {
+    VmOptions options;
+    options.tier = tier;
+    const auto vm = *VM::create(options);
+    EXPECT_TRUE(vm->load_text(kProgram, "wave.tfa"));
+    std::vector<Tensor> in;
+    for (const std::vector<std::int64_t>& dims : {std::vector<std::int64_t>{37}, {37}, {37}, {trips, 37}}) {
+      in.push_back(*Tensor::make(vm->budget(), DType::F32, dims));
+      for (std::int64_t k = 0; k < in.back().elements(); ++k)
+        in.back().as<float>()[k] = static_cast<float>((k * 7 + std::ssize(in)) % 23) / 16;
+    }
+    std::vector<ArgType> types;
+    for (const Tensor& t : in) types.push_back({t.dtype(), t.layout().dims});
+    const Result<Function> f = vm->entry_for("loop", std::move(types));
+    EXPECT_TRUE(f);
+    Context context(vm->budget());
+    if (watched) context.limits.deadline = RunLimits::Time::max();
+    const auto out = vm->call(context, *f, std::span<const Tensor>(in));
+    EXPECT_TRUE(out);
+    if (takes_over) {
+      const ScanStep& s = f->plan->scans.front();
+      EXPECT_TRUE(s.native && s.native->ready());
+      for (const NestStep& n : s.body->nests) EXPECT_FALSE(n.native->ready());  // they ran once
+    }
+    std::vector<float> all;
+    for (const Tensor& t : *out) {
+      const std::vector<float> v = Made::floats(t);
+      all.insert(all.end(), v.begin(), v.end());
+    }
+    return all;
+  };
+  for (const std::int64_t trips : {1, 2, 3, 4, 5, 40, 41})
+    for (const bool watched : {false, true})
+      EXPECT_EQ(run({.tier = Tier::Auto, .sync = true, .hot = 350}, trips, watched, trips > 3),
+                run({.tier = Tier::Interp}, trips, watched, false))
+          << trips;
 }
 
 TEST_F(Tiering, ThreadsMeet) {

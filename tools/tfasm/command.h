@@ -22,6 +22,7 @@ void add_transform(CLI::App& app, int& exit_code);
 void add_explain(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_cache(CLI::App& app, int& exit_code);
 void add_help(CLI::App& app, int& exit_code);
 
 }  // namespace tfvm::tool

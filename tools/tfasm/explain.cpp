@@ -1,5 +1,7 @@
 // tfasm explain: what a pass did, and what it did not do and why.
 
+#include "tools/tfasm/explain.h"
+
 #include <cstdio>
 #include <memory>
 
@@ -21,10 +23,7 @@ namespace tfvm::tool {
 
 namespace {
 
-struct Options {
-  std::string what, file, function, args, how = "v2";
-  bool json = false, code = false;
-};
+using Options = ExplainOptions;
 
 nlohmann::json json_of(const ReinplaceEntry& e) {
   nlohmann::json missed = nlohmann::json::array();
@@ -120,7 +119,7 @@ Status explain(VM& vm, const Options& o) {
   if (!parsed) return std::move(parsed).error();
   const Result<Callee*> callee = vm.program().callee(parsed->pools, parsed->callee);
   if (!callee) return callee.error();
-  const Result<std::vector<TypeId>> types = parse_types(t.types, o.args);
+  const Result<std::vector<TypeId>> types = parse_types(t.types, o.args.empty() ? "" : o.args[0]);
   if (!types) return types.error();
   const Result<FunctionId> f = (*callee)->instantiate(*types);
   if (!f) return f.error();
@@ -129,9 +128,13 @@ Status explain(VM& vm, const Options& o) {
 }
 
 int explain(const Options& o) {
-  Result<std::unique_ptr<VM>> vm = VM::create();
+  const bool of_passes = o.what == "reinplace" || o.what == "io";
+  VmOptions options;
+  options.plan.note_fusion = o.what == "fusion";
+  options.cache.folder.clear();  // what it holds is past all decisions
+  Result<std::unique_ptr<VM>> vm = VM::create(options);
   if (!vm) return report(vm.error(), StringTable());
-  const Status s = explain(**vm, o);
+  const Status s = of_passes ? explain(**vm, o) : explain_making(**vm, o);
   std::fflush(stdout);
   return s ? kDone : report(s.error(), (*vm)->tables().strings);
 }
@@ -141,20 +144,25 @@ int explain(const Options& o) {
 void add_explain(CLI::App& app, int& exit_code) {
   CLI::App* cmd = app.add_subcommand("explain", "Say what a pass did with a function, and what not and why");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("PASS", o->what,
-                  "reinplace: which custom ops and updates write in place, and which copy; io: which inputs are written, "
-                  "and which outputs are inputs or views of them")
+  cmd->add_option(
+         "PASS", o->what,
+         "reinplace: which custom ops and updates write in place, and which copy; io: which inputs are written, "
+         "and which outputs are inputs or views of them; guards: what the function is made for; recompiles: "
+         "which argument has it made again, for each --args in turn; fusion: which ops share a loop nest, and "
+         "which values go through memory and why; batch_rule: how vmap batches each op")
       ->required()
-      ->check(CLI::IsMember({"reinplace", "io"}));
+      ->check(CLI::IsMember({"reinplace", "io", "guards", "recompiles", "fusion", "batch_rule"}));
   cmd->add_option("FILE", o->file, "The program")->required();
   cmd->add_option("FUNCTION", o->function, "@name or a derived function")->required();
-  cmd->add_option("--args", o->args, "Types of the arguments")->allow_extra_args(false);
+  cmd->add_option("--args", o->args, "Types of the arguments; again for the next call")->allow_extra_args(false);
   cmd->add_option("--auto", o->how, "The form of custom ops")->check(CLI::IsMember({"v1", "v2"}));
   cmd->add_flag("--json", o->json, "As JSON");
   cmd->add_flag("--code", o->code, "Print the code before and after, too");
   cmd->footer(
       "  tfasm explain reinplace kv.tfa @step --args \"f32[2,8,4] f32[4] i64\"\n"
-      "  tfasm explain io kv.tfa @step --args \"f32[2,8,4], f32[4]\" --json");
+      "  tfasm explain io kv.tfa @step --args \"f32[2,8,4], f32[4]\" --json\n"
+      "  tfasm explain recompiles examples/per_sample.tfa @gradient --args \"f32[3], f32, f32[3], f32\"\n"
+      "  tfasm explain fusion examples/pendulum.tfa @rollout --args f64");
   cmd->callback([o, &exit_code] { exit_code = explain(*o); });
 }
 

@@ -75,19 +75,7 @@ ModuleLoader modules_below(StringTable& strings, const std::string& file) {
   };
 }
 
-// TFVM_LOG=batch_rule,… prints what passes say of these categories on standard error.
-static void listen(VM& vm) {
-  const char* names = std::getenv("TFVM_LOG");
-  if (!names) return;
-  vm.transforms().log = [all = "," + std::string(names) + ","](std::string_view category, const std::string& message) {
-    std::string name(category);
-    std::ranges::replace(name, '-', '_');
-    if (all.find("," + name + ",") != std::string::npos) fmt::print(stderr, "{}: {}\n", name, message);
-  };
-}
-
 Status load_file(VM& vm, const std::string& file) {
-  listen(vm);
   Result<Module> m = read_module(vm.tables().strings, file);
   if (!m) return std::move(m).error();
   return vm.load(*std::move(m), files_below(file));

@@ -17,8 +17,7 @@ FileLoader files_below(const std::string& file);
 // The same for imports of a module that is only read.
 ModuleLoader modules_below(StringTable& strings, const std::string& file);
 
-// Loads FILE into `vm`, with its imports and the first values of its params and buffers. TFVM_LOG=batch_rule has vmap
-// tell on standard error which ops it loops over lanes for.
+// Loads FILE into `vm`, with its imports and the first values of its params and buffers.
 Status load_file(VM& vm, const std::string& file);
 
 // file:line:col: error: …, the source line and a caret, notes. Reads the line from the file, or from the stdlib.

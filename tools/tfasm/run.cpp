@@ -19,7 +19,7 @@ struct RunOptions {
   std::string file;
   std::string function = "@main";
   std::vector<std::string> args, out;
-  bool full = false, functionalize = false;
+  bool full = false, functionalize = false, sealed = false;
   std::int64_t memory = kMost;
   std::int64_t steps = kMost;
 };
@@ -31,14 +31,21 @@ void show(void*, std::string_view label, const Tensor& value) {
 
 Status run(VM& vm, const RunOptions& o) {
   if (Status s = load_file(vm, o.file); !s) return s;
-  const Result<Callee*> f = find_function(vm, o.function);
-  if (!f) return f.error();
-  const Result<std::vector<Value>> args = read_arguments(vm, **f, o.args);
-  if (!args) return args.error();
+  Result<std::vector<Value>> args = std::vector<Value>();
+  if (!o.args.empty() || o.function.find_first_of("@(") == std::string::npos) {
+    const Result<Callee*> f = find_function(vm, o.function);
+    if (!f) return f.error();
+    args = read_arguments(vm, **f, o.args);
+    if (!args) return args.error();
+  }
   std::vector<TypeId> types;
   for (const Value& v : *args) types.push_back(v.type);
-  const Result<Function> ready = prepare(vm, **f, types);
-  if (!ready) return ready.error();
+  const Result<Function> ready = vm.entry(o.function, types);
+  if (!ready) {
+    const Result<Callee*> f = find_function(vm, o.function);  // says more of a text that is no function
+    return f ? ready.error() : f.error();
+  }
+  if (o.sealed) vm.seal();
   Context context(vm.budget());
   context.sink.print = show;
   context.limits.steps = o.steps;
@@ -77,6 +84,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   cmd->add_flag("--full", o->full, "Print long tensors whole");
   cmd->add_flag("--functionalize", o->functionalize, "Run functions that write by their functional forms");
+  cmd->add_flag("--sealed", o->sealed, "Make no code once the function is prepared: a call that would have to fails")
+      ->envname("TFVM_SEALED");
   cmd->add_option("--memory", o->memory, "Limit of bytes that tensors may take")->check(CLI::Range(kLeast, kMost));
   cmd->add_option("--steps", o->steps, "Limit of trips of loops and calls")->check(CLI::Range(kLeast, kMost));
   cmd->footer(

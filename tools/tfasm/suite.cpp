@@ -134,9 +134,11 @@ void Suite::run(Unit& u) {
   VerifyEach verify(vm);
   const std::vector<Test>& all = vm.program().module().tests;
   const std::size_t imported = all.size() - u.names.size();
-  for (std::size_t k = 0; k < u.selected.size(); ++k)
+  for (std::size_t k = 0; k < u.selected.size(); ++k) {
+    if (o_.forget_each) vm.forget();
     u.verdicts[k] =
         TestRun(vm, context, all[imported + u.selected[k]], u.file, o_.verify_each ? &verify : nullptr).run(o_.tier);
+  }
 }
 
 void Suite::collect(Unit& u) {

@@ -19,6 +19,7 @@ struct SuiteOptions {
   bool update = false;         // rewrite the expected errors of bad-*.tfa
   bool verify_each = false;    // every function that is made
   bool functionalize = false;  // VmOptions::functionalize
+  bool forget_each = false;    // VM::forget before every test
   bool progress = false;       // on standard error
 };
 

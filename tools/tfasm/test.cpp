@@ -77,6 +77,7 @@ void add_test(CLI::App& app, int& exit_code) {
   cmd->add_flag("--json", o->json, "Print one JSON object, and nothing else");
   cmd->add_flag("--update", o->suite.update, "Rewrite the expected errors in bad-*.tfa");
   cmd->add_flag("--verify-each", o->suite.verify_each, "Verify every function that a statement or a pass makes");
+  cmd->add_flag("--forget-each", o->suite.forget_each, "Let go of all that is made before every test");
   cmd->add_flag("--functionalize", o->suite.functionalize,
                 "Run statements and functions that write by their functional forms");
   cmd->add_option("--tier", o->tier,

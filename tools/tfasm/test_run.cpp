@@ -31,7 +31,8 @@ VerifyEach::VerifyEach(VM& vm) : vm_(vm), nameless_(vm.tables().debugs.add({})) 
 Status VerifyEach::run() {
   const std::lock_guard guard(vm_.lock());
   for (Tables& t = vm_.tables(); done_ < t.bodies.size(); ++done_)
-    if (Status s = verify(t, {static_cast<BodyId>(done_), nameless_}); !s) return s;
+    if (t.bodies.has(static_cast<BodyId>(done_)))
+      if (Status s = verify(t, {static_cast<BodyId>(done_), nameless_}); !s) return s;
   return ok();
 }
 

@@ -35,6 +35,10 @@ struct Walk {
     }
   }
 
+  void trace(std::uint32_t i, std::string_view how, const Mask& flags) {
+    if (env.batch_trace) env.batch_trace(source, static_cast<InstrId>(i), how, flags);
+  }
+
   void instr(std::uint32_t i) {
     const Instr in = body.instr(i);
     b.set_origin(static_cast<InstrId>(i));
@@ -52,8 +56,10 @@ struct Walk {
     const LaneUse use = lane_use(env, in);
     if (c.any_batched() || use.draws || use.collectives) {
       const BatchRule rule = batch_rule(in.op);
+      trace(i, !rule ? "a loop over lanes" : is_elementwise(info(in.op).kind) ? "elementwise" : "the op's rule", flags);
       (rule ? rule : batch_by_lanes)(c);
     } else {
+      trace(i, "as it is", flags);
       for (ValueId v : b.emit_all(in.op, x, in.attrs)) c.push(v, false);
     }
     for (std::size_t k = 0; k < out.size() && k < in.num_results; ++k) {

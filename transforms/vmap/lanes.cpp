@@ -29,7 +29,7 @@ void batch_by_lanes(BatchCtx& c) {
   if (!body) return forward_error(c.b, body.error());
   const AttrId attrs = at.dict({{Key::body, *body}, {Key::consts, consts}, {Key::length, c.axis.size}});
   for (ValueId v : c.b.emit_all(Op::scan, args, attrs)) c.push(v);
-  c.env.report("batch-rule", what + " has no batching rule: it loops over " + std::to_string(c.axis.size) + " lanes");
+  c.env.report("batch_rule", what + " has no batching rule: it loops over " + std::to_string(c.axis.size) + " lanes");
 }
 
 void batch_reduce_fn(BatchCtx& c) {

@@ -135,11 +135,11 @@ tfvm_status tfvm_call_values(tfvm_context* c, const tfvm_function* f, tfvm_value
     Result<std::vector<Value>> out = c->vm->call(c->context, f->function, in);
     if (!out) return failed(*c, out.error(), error);
     std::vector<std::unique_ptr<tfvm_value>> made;
-    for (Value& v : *out) {
+    for (std::size_t k = 0; k < out->size(); ++k) {
       made.push_back(std::make_unique<tfvm_value>());
       made.back()->vm = c->vm;
-      made.back()->pack = !c->vm->is_tensor(v.type);
-      made.back()->value = std::move(v);
+      made.back()->pack = f->function.packs[k] != 0;
+      made.back()->value = std::move((*out)[k]);
     }
     for (std::size_t k = 0; k < made.size(); ++k) outputs[k] = made[k].release();
     return TFVM_OK;

@@ -86,9 +86,10 @@ extern "C" {
 uint32_t tfvm_version(void) noexcept { return TFVM_VERSION; }
 
 const char* tfvm_status_name(tfvm_status status) noexcept {
-  static constexpr const char* kNames[] = {"ok",    "syntax", "name", "type",      "unsupported", "index",  "assert",
-                                           "limit", "memory", "io",   "cancelled", "internal",    "misuse", "paused"};
-  static_assert(std::size(kNames) == TFVM_PAUSED + 1);
+  static constexpr const char* kNames[] = {"ok",        "syntax",   "name",   "type",   "unsupported",
+                                           "index",     "assert",   "limit",  "memory", "io",
+                                           "cancelled", "internal", "misuse", "paused", "sealed"};
+  static_assert(std::size(kNames) == TFVM_SEALED + 1);
   const auto k = static_cast<std::size_t>(status);
   return k < std::size(kNames) ? kNames[k] : "?";
 }

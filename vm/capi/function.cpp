@@ -19,27 +19,25 @@ void add_slots(std::vector<Slot>& slots, bool& has_tapes, std::span<const ValueT
   }
 }
 
-Result<std::unique_ptr<tfvm_function>> make(const tfvm_vm& vm, const char* callee, std::span<const TypeId> types) {
-  Result<Function> f = vm.vm->entry(callee, types);
+Result<std::unique_ptr<tfvm_function>> make(const tfvm_vm& vm, Result<Function> f) {
   if (!f) return std::move(f).error();
   auto out = std::make_unique<tfvm_function>();
   out->vm = vm.vm;
   out->function = *std::move(f);
   for (std::int64_t g : out->function.globals)
     out->globals.push_back(vm.vm->globals()[static_cast<std::size_t>(g)].data());
-  add_slots(out->inputs, out->has_tapes, vm.vm->tensors_of(out->function.inputs));
-  add_slots(out->outputs, out->has_tapes, vm.vm->tensors_of(out->function.results));
+  add_slots(out->inputs, out->has_tapes, out->function.in);
+  add_slots(out->outputs, out->has_tapes, out->function.out);
   return out;
 }
 
-// Makes the function for the types that `find` gives.
-template <class Find>
-tfvm_status prepare(tfvm_vm* vm, const char* callee, tfvm_function** function, tfvm_error* error, Find find) noexcept {
+// Makes the function that `entry` gives.
+template <class Entry>
+tfvm_status prepare(tfvm_vm* vm, const char* callee, tfvm_function** function, tfvm_error* error,
+                    Entry entry) noexcept {
   if (!vm || !callee || !function) return misuse(error, "a VM, a callee and a place for the function are needed");
   return guarded(error, [&]() -> tfvm_status {
-    Result<std::vector<TypeId>> types = find();
-    if (!types) return fail(error, types.error(), *vm->vm);
-    Result<std::unique_ptr<tfvm_function>> made = make(*vm, callee, *types);
+    Result<std::unique_ptr<tfvm_function>> made = make(*vm, entry());
     if (!made) return fail(error, made.error(), *vm->vm);
     *function = made->release();
     return TFVM_OK;
@@ -58,27 +56,27 @@ extern "C" {
 
 tfvm_status tfvm_prepare(tfvm_vm* vm, const char* callee, const char* types, tfvm_function** function,
                          tfvm_error* error) noexcept {
-  return prepare(vm, callee, function, error, [&]() -> Result<std::vector<TypeId>> {
-    if (!types) return vm->vm->fixed_types(callee);
-    const std::lock_guard guard(vm->vm->lock());
-    return parse_types(vm->vm->tables().types, types);
+  return prepare(vm, callee, function, error, [&]() -> Result<Function> {
+    if (!types) return vm->vm->entry_as_written(callee);
+    Result<std::vector<ArgType>> args = vm->vm->parse_args(types);
+    return args ? vm->vm->entry_for(callee, *std::move(args)) : args.error();
   });
 }
 
 tfvm_status tfvm_prepare_for(tfvm_vm* vm, const char* callee, const tfvm_view* arguments, size_t count,
                              tfvm_function** function, tfvm_error* error) noexcept {
   if (!arguments && count > 0) return misuse(error, "arguments are needed");
-  return prepare(vm, callee, function, error, [&]() -> Result<std::vector<TypeId>> {
-    std::vector<TypeId> types;
+  return prepare(vm, callee, function, error, [&]() -> Result<Function> {
+    std::vector<ArgType> types;
     for (std::size_t k = 0; k < count; ++k) {
       tfvm_view v = *capi::view_at(arguments, k);
       static char some;
       if (!v.data) v.data = &some;  // only its type is looked at
       const Result<Tensor> t = capi::tensor_over(v);
       if (!t) return t.error();
-      types.push_back(vm->vm->type_of(*t));
+      types.push_back({t->dtype(), t->layout().dims});
     }
-    return types;
+    return vm->vm->entry_for(callee, std::move(types));
   });
 }
 
@@ -88,10 +86,16 @@ tfvm_status tfvm_prepare_values(tfvm_vm* vm, const char* callee, tfvm_value* con
   for (std::size_t k = 0; k < count; ++k)
     if (!arguments[k] || !vm || arguments[k]->vm != vm->vm)
       return misuse(error, "an argument is NULL or of another VM");
-  return prepare(vm, callee, function, error, [&]() -> Result<std::vector<TypeId>> {
-    std::vector<TypeId> types;
-    for (std::size_t k = 0; k < count; ++k) types.push_back(arguments[k]->value.type);
-    return types;
+  return prepare(vm, callee, function, error, [&]() -> Result<Function> {
+    std::vector<ArgType> types;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Value& v = arguments[k]->value;
+      if (arguments[k]->pack)
+        types.push_back({DType::Bool, {}, v.type});
+      else
+        types.push_back({v.tensor().dtype(), v.tensor().layout().dims});
+    }
+    return vm->vm->entry_for(callee, std::move(types));
   });
 }
 

@@ -82,7 +82,7 @@ inline tfvm_status misuse(tfvm_error* error, std::string_view message) noexcept 
   return fail(error, TFVM_MISUSE, message);
 }
 
-constexpr tfvm_status status_of(Code c) { return static_cast<tfvm_status>(c); }
+constexpr tfvm_status status_of(Code c) { return c == Code::Sealed ? TFVM_SEALED : static_cast<tfvm_status>(c); }
 static_assert(status_of(Code::Syntax) == TFVM_SYNTAX && status_of(Code::Internal) == TFVM_INTERNAL);
 
 // The body of an entry point: what is thrown within (memory that the system refuses) becomes a status.

@@ -66,6 +66,9 @@ tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_er
       if (!given) return misuse(error, "the size of the options is not set");
       if ((given->flags & ~TFVM_FUNCTIONALIZE) != 0) return misuse(error, "unknown flags");
       o.functionalize = (given->flags & TFVM_FUNCTIONALIZE) != 0;
+      if (given->cache_bytes < 0) return misuse(error, "cache_bytes is negative");
+      if (given->cache_bytes > 0) o.cache.bytes = given->cache_bytes;
+      if (given->cache_folder) o.cache.folder = given->cache_folder;
       if (given->memory_limit < 0) return misuse(error, "the memory limit is negative");
       if (given->memory_limit > 0) o.memory_limit = given->memory_limit;
       if (given->allocator) {
@@ -99,6 +102,23 @@ tfvm_status tfvm_load_binary(tfvm_vm* vm, const void* bytes, size_t size, const 
   return load(vm, bytes, size, name, loader, error, [&](VM& v, const char* file, const FileLoader& files) {
     return v.load_binary({static_cast<const std::byte*>(bytes), size}, file, files);
   });
+}
+
+void tfvm_seal(tfvm_vm* vm) noexcept {
+  if (vm) vm->vm->seal();
+}
+
+tfvm_status tfvm_cache_stats(tfvm_vm* vm, tfvm_cache_statistics* statistics) noexcept {
+  if (!vm || !statistics || statistics->size < sizeof(size_t)) return TFVM_MISUSE;
+  const CacheStats s = vm->vm->cache_stats();
+  tfvm_cache_statistics out = TFVM_CACHE_STATISTICS;
+  out.size = statistics->size;
+  out.hits = s.hits, out.misses = s.misses, out.evictions = s.evictions, out.forgets = s.forgets;
+  out.functions = s.functions, out.bytes = s.bytes, out.made_bytes = s.made_bytes, out.code_bytes = s.code_bytes;
+  out.limit = s.limit;
+  out.disk_hits = s.disk_hits, out.disk_misses = s.disk_misses, out.disk_stores = s.disk_stores;
+  std::memcpy(statistics, &out, std::min(sizeof out, statistics->size));
+  return TFVM_OK;
 }
 
 int64_t tfvm_memory_used(const tfvm_vm* vm) noexcept { return vm ? vm->vm->budget()->used() : 0; }

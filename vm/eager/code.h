@@ -86,6 +86,8 @@ class EagerCache {
   Result<EagerRef> get(Tables& t, FunctionId f, const BudgetRef& budget);
   // Full, or with a custom op in it or in what it calls: no plan can be made of it.
   bool runs_by_steps(const Tables& t, FunctionId f);
+  // All that was made of functions which Tables::forget lets go of.
+  void forget() { codes_.clear(), instructions_.clear(), by_steps_.clear(); }
 
  private:
   friend class EagerCompiler;

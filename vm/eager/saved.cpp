@@ -14,8 +14,10 @@ namespace tfvm {
 
 std::uint32_t WriteSites::add(std::string_view op, Loc loc) {
   const std::lock_guard guard(lock_);
-  texts_.push_back(loc.line ? fmt::format("{} in line {}", op, loc.line) : std::string(op));
-  return static_cast<std::uint32_t>(texts_.size());
+  std::string text = loc.line ? fmt::format("{} in line {}", op, loc.line) : std::string(op);
+  const auto [it, is_new] = numbers_.try_emplace(text, static_cast<std::uint32_t>(texts_.size() + 1));
+  if (is_new) texts_.push_back(std::move(text));
+  return it->second;
 }
 
 std::string WriteSites::text(std::uint32_t site) const {

@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/tables.h"
@@ -21,6 +22,7 @@ class WriteSites {
  private:
   mutable std::mutex lock_;
   std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // equal texts have one
 };
 
 // Code::Type where one of the tensors was saved, and written into since; `sites` may be null.

@@ -115,11 +115,13 @@ std::vector<Argument> FunctionWrapper::arguments(std::span<const Tensor> tensors
   return out;
 }
 
-FunctionWrapper::FormRef FunctionWrapper::make_form(const Call& c, std::vector<std::int64_t> key) {
+Result<FunctionWrapper::FormRef> FunctionWrapper::make_form(const Call& c, std::vector<std::int64_t> key) {
   auto out = std::make_shared<Form>();
   out->key = std::move(key);
   const std::lock_guard guard(env_.lock);
   Tables& t = env_.t;
+  if (env_.sealed)
+    return Error(Code::Sealed, "a form would have to be made, for arguments that share memory so: " + text(c.grouping));
   Result<FunctionalForm> form = functional_form(t, lifted_, pattern_of(t, c.args, c.grouping), {env_.builder});
   Result<EagerRef> code = form ? env_.code.get(t, form->f, env_.budget) : Result<EagerRef>(form.error());
   if (env_.log) {
@@ -128,7 +130,7 @@ FunctionWrapper::FormRef FunctionWrapper::make_form(const Call& c, std::vector<s
     env_.log(name + ": " +
              (code ? (how.empty() ? "inputs share no memory" : how) : "as written: " + code.error().message));
   }
-  if (!code || !can_follow(t, *form)) return out;
+  if (!code || !can_follow(t, *form)) return FormRef(std::move(out));
   out->form = *std::move(form);
   out->code = *std::move(code);
   for (const functional::Place& place : out->form.results) {
@@ -138,16 +140,17 @@ FunctionWrapper::FormRef FunctionWrapper::make_form(const Call& c, std::vector<s
       views.push_back(view_op(t, whole ? Op::alias : v.op, v.attrs, v.to));
     }
   }
-  return out;
+  return FormRef(std::move(out));
 }
 
 // Leaves the form empty where the function runs as written.
-void FunctionWrapper::find_form(Call& c) {
+Status FunctionWrapper::find_form(Call& c) {
   c.grouping = group_arguments(c.args, use_);
   if (!c.grouping.refused.empty()) {
-    if (!env_.log) return;
+    if (!env_.log) return ok();
     const std::lock_guard guard(env_.lock);
-    return env_.log("as written: " + c.grouping.refused);
+    env_.log("as written: " + c.grouping.refused);
+    return ok();
   }
   std::vector<std::int64_t> key = key_of(c.args, c.grouping);
   {
@@ -155,11 +158,14 @@ void FunctionWrapper::find_form(Call& c) {
     const auto it = std::ranges::find(
         forms_, key, [](const FormRef& f) -> const auto& { return f->key; });
     if (it != forms_.end()) c.form = *it;
-    if (c.form || forms_.size() >= kMostForms) return;
+    if (c.form || forms_.size() >= kMostForms) return ok();
   }
-  c.form = make_form(c, std::move(key));
+  Result<FormRef> made = make_form(c, std::move(key));
+  if (!made) return std::move(made).error();
+  c.form = *std::move(made);
   const std::lock_guard guard(forms_lock_);
   forms_.push_back(c.form);
+  return ok();
 }
 
 // A synthetic base is made of its arguments' elements: what lies between them is not the function's.
@@ -230,7 +236,7 @@ Result<std::vector<Tensor>> FunctionWrapper::call(EagerRun& run, std::span<const
   for (std::int64_t g : globals_) c.tensors.push_back(globals[static_cast<std::size_t>(g)]);
   c.tensors.insert(c.tensors.end(), inputs.begin(), inputs.end());
   c.args = arguments(c.tensors);
-  find_form(c);
+  if (Status s = find_form(c); !s) return std::move(s).error();
   if (!c.form || !c.form->code) return run.call(*as_written_, std::move(inputs));
   Result<std::vector<Tensor>> bases = bases_of(c);
   if (!bases) return bases;

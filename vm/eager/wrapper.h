@@ -24,7 +24,8 @@ class FunctionWrapper {
   struct Env {
     Tables& t;
     EagerCache& code;
-    std::mutex& lock;  // of the tables
+    std::mutex& lock;    // of the tables
+    const bool& sealed;  // under the lock: no form is made any more
     BuilderOptions builder;
     BudgetRef budget;
     std::function<void(const std::string&)> log;  // under the lock: each form that is made, and why there is none
@@ -52,8 +53,8 @@ class FunctionWrapper {
 
   explicit FunctionWrapper(Env env) : env_(std::move(env)) {}
   std::vector<Argument> arguments(std::span<const Tensor> tensors) const;
-  void find_form(Call& c);
-  FormRef make_form(const Call& c, std::vector<std::int64_t> key);
+  Status find_form(Call& c);
+  Result<FormRef> make_form(const Call& c, std::vector<std::int64_t> key);
   Result<std::vector<Tensor>> bases_of(const Call& c) const;
   Result<Tensor> result(const Call& c, std::size_t k, std::span<const Tensor> fresh) const;
   void write_back(const Call& c, std::span<const Tensor> news) const;

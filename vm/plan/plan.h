@@ -41,6 +41,17 @@ struct PlanUpdate {
   std::int64_t bytes = 0;
 };
 
+// What fusion did: the instructions that are one loop nest, or a value that goes through memory between two steps.
+struct PlanFusion {
+  struct Part {
+    StepOrigin origin;
+    Op op;
+  };
+  std::vector<Part> parts;  // of a group: all; of a miss: what makes the value, what reads it
+  std::int64_t bytes = 0;   // of a group: that it writes; of a miss: of the value
+  std::string why;          // of a miss
+};
+
 struct Plan {
   FunctionId function;
   std::vector<ValueType> params, results;
@@ -67,6 +78,7 @@ struct Plan {
   std::vector<std::uint32_t> param_last_read, result_write;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> in_place;  // (parameter, result) read and written by one step
 
+  std::vector<PlanFusion> fusion;   // where PlanOptions::note_fusion: vm/plan/fusion_report.h
   std::vector<PlanUpdate> updates;  // for reports: vm/plan/update_report.h
   bool wants_in_place = false;      // one of them, or of those in what it calls, is required
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "vm/plan/emit.h"
+#include "vm/plan/fusion_report.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/update_report.h"
 #include "vm/plan/whole.h"
@@ -64,9 +65,12 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   if (!is_body && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
+  std::vector<FuseItem> before;
+  if (options.note_fusion) before = lowered->items;
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
+  if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup, options);
   if (Status s = whole ? emitter.run_whole(*std::move(whole)) : emitter.run(); !s) return std::move(s).error();
   if (plan->depth > options.max_depth)

@@ -19,6 +19,7 @@ struct PlanOptions {
   Tiers* tiers = nullptr;          // null: the block interpreter alone
   bool straight = false;           // small functions as one point: for machine code
   bool keep_nests = false;         // for dumps
+  bool note_fusion = false;        // for reports
   std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
 };
 
@@ -33,6 +34,7 @@ class PlanCache {
   // kernel. Type: a full function; an update with {inplace=true} that would copy, where f's inputs are the caller's.
   Result<PlanRef> get(Tables& t, FunctionId f);
   std::size_t size() const { return plans_.size(); }
+  void forget() { plans_.clear(); }  // what functions hold stays
 
  private:
   PlanOptions options_;

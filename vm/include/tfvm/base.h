@@ -29,7 +29,8 @@ enum {
   TFVM_CANCELLED,   /* tfvm_cancel */
   TFVM_INTERNAL,    /* a fault of the library */
   TFVM_MISUSE,      /* the caller breaks the contract of a function: NULL, a wrong count, a paused context, … */
-  TFVM_PAUSED       /* no failure: the time of tfvm_run_for is over and there is more to do */
+  TFVM_PAUSED,      /* no failure: the time of tfvm_run_for is over and there is more to do */
+  TFVM_SEALED       /* the VM is sealed (tfvm_seal), and this would make code; the message says which guard missed */
 };
 const char* tfvm_status_name(tfvm_status status) TFVM_NOEXCEPT; /* "index"; "?" for what is none */
 

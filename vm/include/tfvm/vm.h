@@ -13,14 +13,22 @@ typedef struct tfvm_vm_options {
   size_t size;
   int64_t memory_limit;            /* bytes of tensors and of working memory together; 0: no limit */
   const tfvm_allocator* allocator; /* for those; NULL: the C library's */
-  /* What passes have to say, by category ("batch-rule"): ops that have no rule of their own, and so on. Called from the
-     thread that loads or prepares; it must not use the VM. NULL: silence. */
+  /* What passes and caches have to say, by category: "batch_rule" (ops that have no rule of their own), "guards",
+     "recompiles" (which argument of a function is not as before), "fusion", "reinplace", … Called from the thread that
+     loads or prepares; it must not use the VM. NULL: what TFVM_LOG=guards,recompiles,… of the environment names goes to
+     stderr. */
   void (*log)(void* user, const char* category, const char* message);
   void* log_user;
   uint64_t flags; /* TFVM_FUNCTIONALIZE or 0 */
+  /* Of functions that are kept ready, and as much again of what they were made of; 0: TFVM_CACHE_BYTES of the
+     environment, or 64 MiB. */
+  int64_t cache_bytes;
+  /* A folder of functions for later processes, past all transforms; it is made with mode 0700 and must be the user's
+     own. NULL: TFVM_CACHE_DIR of the environment, or none. What is wrong with it is never an error. */
+  const char* cache_folder;
 } tfvm_vm_options;
 #define TFVM_VM_OPTIONS \
-  { sizeof(tfvm_vm_options), 0, NULL, NULL, NULL, 0 }
+  { sizeof(tfvm_vm_options), 0, NULL, NULL, NULL, 0, 0, NULL }
 
 /* Functions that write run by their functional forms, as plans, and their writes are done to the caller's memory when
    all else is: outputs are the same, and a function that fails has written nothing. One form is made for each way in
@@ -50,6 +58,26 @@ tfvm_status tfvm_load_text(tfvm_vm* vm, const char* text, size_t size, const cha
 /* The same for a .tfbc; any bytes are safe to load. */
 tfvm_status tfvm_load_binary(tfvm_vm* vm, const void* bytes, size_t size, const char* name, const tfvm_loader* loader,
                              tfvm_error* error) TFVM_NOEXCEPT;
+
+/* From now on no code is made: a call of tfvm_prepare that would have to fails with TFVM_SEALED and says why (which
+   argument is not as prepared), as does a call with TFVM_FUNCTIONALIZE for whose arguments there is no form; nothing
+   can be loaded; and what is not machine code by now stays interpreted. There is no way back. */
+void tfvm_seal(tfvm_vm* vm) TFVM_NOEXCEPT;
+
+/* The functions that the VM keeps ready. The least recently used ones go when they take more than `limit`; so does what
+   functions were made of, all at once. A function that the host has stays, and calls never wait for any of this. */
+typedef struct tfvm_cache_statistics {
+  size_t size;
+  int64_t hits, misses, evictions; /* of tfvm_prepare; functions that went */
+  int64_t forgets;                 /* how often what functions were made of has gone */
+  int64_t functions, bytes;        /* kept ready now, and what they take, about */
+  int64_t made_bytes, code_bytes;  /* what they were made of, about; of that, machine code */
+  int64_t limit;
+  int64_t disk_hits, disk_misses, disk_stores; /* of the folder */
+} tfvm_cache_statistics;
+#define TFVM_CACHE_STATISTICS \
+  { sizeof(tfvm_cache_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+tfvm_status tfvm_cache_stats(tfvm_vm* vm, tfvm_cache_statistics* statistics) TFVM_NOEXCEPT;
 
 /* Bytes in use, the most that ever were, and the limit. */
 int64_t tfvm_memory_used(const tfvm_vm* vm) TFVM_NOEXCEPT;
