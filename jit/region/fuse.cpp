@@ -52,7 +52,7 @@ const char* conflict(const Nest& first, const Nest& second, const FuseOptions& o
   if (first.reductions.size() + second.reductions.size() > kMaxReductions) return "together they reduce too often";
   const char* why = nullptr;
   const auto meets = [&](const Nest& writer, const Access& a) {
-    if (reduces_into(writer, a.base)) why = "it is there only when the reduction is done";
+    if (reduces_into(writer, a.base)) why = "one reduces what the other reads, which is there only at the end";
     const Store* s = store_of(writer, a.base);
     if (s && !same_map(s->to, a, first.extents)) why = "it is read at other points than it is written at";
     return why == nullptr;
