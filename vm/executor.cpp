@@ -17,6 +17,7 @@
 #include "vm/float_mode.h"
 #include "vm/run_steps.h"
 #include "vm/tiers.h"
+#include "vm/trace.h"
 
 namespace tfvm {
 
@@ -34,7 +35,7 @@ constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 RunEnd Executor::start(const Plan& plan, std::byte* frame) {
   plan_ = nullptr;
   steps_left_ = limits_.steps;
-  if (plan.is_direct && !jobs_.run && !limits_.cancel && !limits_.deadline && !limits_.pause) {
+  if (plan.is_direct && !jobs_.run && !limits_.cancel && !limits_.deadline && !limits_.pause && !limits_.trace) {
     if (const NativeNest* code = plan.nests[0].native->ready()) [[likely]] {
       code->run(roots_of(frame) + kFirstParam);
       return RunEnd::Done;
@@ -78,7 +79,8 @@ bool Executor::run(const Plan& plan, std::byte* frame) {
   }
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
   for (; i < n; ++i) {
-    if ((--watch_.credit > 0 || look(true)) && step(plan, i, roots)) [[likely]]
+    if ((--watch_.credit > 0 || look(true)) && (limits_.trace ? traced_step(plan, i, roots) : step(plan, i, roots)))
+        [[likely]]
       continue;
     if (!paused_ && !plan_) {
       plan_ = &plan;
@@ -90,6 +92,13 @@ bool Executor::run(const Plan& plan, std::byte* frame) {
     copy_bytes(roots[plan.first_result() + c.result], roots[kFirstParam + c.param], c.bytes);
   if (!plan.gives_tapes && tapes_.mark() > mark) tapes_.release(mark);
   return true;
+}
+
+bool Executor::traced_step(const Plan& plan, std::uint32_t i, std::byte** roots) {
+  const std::size_t event = limits_.trace->begin(plan, i);
+  const bool done = step(plan, i, roots);
+  limits_.trace->end(event);
+  return done;
 }
 
 bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {

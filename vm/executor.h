@@ -23,6 +23,8 @@
 
 namespace tfvm {
 
+class RunTrace;
+
 // Of one call. A step is a trip of a loop or a call of a plan. Long steps look at the clock and the flag, too.
 struct RunLimits {
   using Time = std::chrono::steady_clock::time_point;
@@ -30,6 +32,7 @@ struct RunLimits {
   std::optional<Time> deadline;
   std::optional<Time> pause;  // when to stop and keep what is needed to go on
   const std::atomic<bool>* cancel = nullptr;
+  RunTrace* trace = nullptr;  // told of each step (vm/trace.h); null: nobody
 };
 
 // Where `print` goes; nothing is printed without one. The tensor is valid during the call only.
@@ -65,6 +68,7 @@ class Executor {
   RunEnd go_on(const Plan& plan, std::byte* frame);
   bool run(const Plan& plan, std::byte* frame);
   bool step(const Plan& plan, std::uint32_t i, std::byte** roots);
+  bool traced_step(const Plan& plan, std::uint32_t i, std::byte** roots);
   bool nest(const Plan& plan, const NestStep& s, std::byte** roots);
   bool native(const NativeNest& code, std::byte* const* bases, std::int64_t part);
   struct Parts;

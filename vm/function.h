@@ -34,7 +34,10 @@ std::string text(const ArgType& a);  // "f32[2,3]", "pack"
 // Its plan takes the globals first; inputs and results are those of the language. A full one has no plan: it runs as
 // written on the tensors given, so writes are seen by the caller, and results may alias.
 struct Function {
+  FunctionId id;  // as instantiated; while `hold` stays
   PlanRef plan;
+  PlanRef flagged;  // with VmOptions::nan_trap, beside `plan`: one more result where values are nan that results hide
+  bool on_tensors = false, is_trapped = false;  // it is to be called through VM::call; with a trap
   EagerRef eager;
   std::shared_ptr<FunctionWrapper> wrapper;  // with VmOptions::functionalize
   std::vector<std::int64_t> globals;

@@ -7,6 +7,7 @@
 #include "transforms/simplify/licm.h"
 #include "vm/cache/body_file.h"
 #include "vm/cache/function_lines.h"
+#include "vm/debug_dir.h"
 #include "vm/eager/wrapper.h"
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/update_report.h"
@@ -177,7 +178,8 @@ Status VM::make_code(const Step& step, Function& f) {
     Result<PlanRef> plan = plans_.get(tables_, *lean);
     if (!plan) return std::move(plan).error();
     f.plan = *std::move(plan);
-    return ok();
+    if (!debug_dir_.empty()) dump_levels(tables_, tiers_.compiler(), debug_dir_, step.function, *f.plan);
+    return nan_trap_ == NanTrap::Off ? ok() : prepare_trap(f, *lean);
   }
   Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
   if (!code) return std::move(code).error();
@@ -194,6 +196,7 @@ Result<Function> VM::prepare_locked(const Step& step) {
   for (const GlobalUse& g : step.globals)
     if (!globals_[static_cast<std::size_t>(g.index)]) return no_value(g.name);
   Function f;
+  f.id = step.function;
   if (Status made = make_code(step, f); !made) return std::move(made).error();
   std::vector<std::int64_t> globals;
   for (const GlobalUse& g : step.globals) globals.push_back(g.index);
@@ -205,7 +208,9 @@ Result<Function> VM::finish(Function f, const Body& body, std::vector<std::int64
   const auto params = body.param_types().subspan(f.globals.size());
   f.inputs.assign(params.begin(), params.end());
   f.results = body.result_types();
-  bool holds = f.wrapper != nullptr;
+  f.is_trapped = nan_trap_ != NanTrap::Off;
+  f.on_tensors = !f.plan || f.is_trapped;
+  bool holds = f.wrapper != nullptr || f.is_trapped;
   for (TypeId type : f.inputs) {
     f.guards.push_back(arg_type(tables_.types, type));
     holds = holds || f.guards.back().pack != kNone<TypeId>;

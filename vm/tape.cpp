@@ -42,6 +42,12 @@ std::byte* Tape::at(std::int64_t i) const {
   return c->memory->data() + (i - c->first) * stride_;
 }
 
+std::int64_t Tape::bytes() const {
+  std::int64_t bytes = 0;
+  for (const Chunk& c : chunks_) bytes += kAlignment + align_up(std::max<std::int64_t>(c.memory->bytes(), 1));
+  return bytes;
+}
+
 Tape* Tapes::make(std::int64_t record_bytes) {
   return tapes_.emplace_back(std::make_unique<Tape>(budget_, record_bytes)).get();
 }

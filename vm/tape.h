@@ -17,6 +17,7 @@ class Tape {
   // `n` records in one piece, uninitialised; the tape must be empty.
   bool resize(std::int64_t n);
   std::byte* at(std::int64_t i) const;  // 0 <= i < size()
+  std::int64_t bytes() const;           // that its chunks take
 
  private:
   struct Chunk {

@@ -8,6 +8,7 @@
 #include "transforms/rows.h"
 #include "transforms/simplify/licm.h"
 #include "vm/cache/function_lines.h"
+#include "vm/debug_dir.h"
 #include "vm/eager/wrapper.h"
 #include "vm/npy/npy.h"
 
@@ -42,16 +43,22 @@ Result<Tensor> zeros(const Tables& t, TypeId type, const BudgetRef& budget) {
 
 VM::VM(const VmOptions& options)
     : budget_(std::make_shared<Budget>(options.memory_limit, options.allocator)),
-      env_{tables_, BuilderOptions{&evaluator_, true}, &program_, {}, {}},
+      env_{tables_, BuilderOptions{&evaluator_, options.simplify}, &program_, {}, {}},
       table_(transform_table(env_)),
-      program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, true}, &table_}),
+      program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, options.simplify}, &table_}),
       tiers_(options.tier),
       plans_(plan_options(options, tiers_)),
-      eager_(plans_, [this](FunctionId f) { return licm(env_, f); }),
-      functionalize_(options.functionalize),
+      eager_(
+          plans_, [this](FunctionId f) { return licm(env_, f); }, options.nan_trap != NanTrap::Off),
+      functionalize_(options.functionalize && options.nan_trap == NanTrap::Off),
+      nan_trap_(options.nan_trap),
+      debug_dir_(options.debug_dir),
       functions_(options.cache) {
   env_.log = options.log;
-  if (options.cache.folder.empty()) return;
+  // What is looked at as it is made is never one that was made before.
+  const bool is_watched =
+      options.nan_trap != NanTrap::Off || !options.debug_dir.empty() || !options.simplify || options.plan.gate;
+  if (options.cache.folder.empty() || is_watched) return;
   disk_ = std::make_unique<DiskCache>(options.cache.folder);
   if (!disk_->is_on()) env_.report("cache", "the cache on disk is off: " + disk_->why_off());
 }
@@ -59,6 +66,7 @@ VM::VM(const VmOptions& options)
 PlanOptions VM::plan_options(const VmOptions& options, Tiers& tiers) {
   PlanOptions o = options.plan;
   o.tiers = &tiers;
+  o.keep_nests = o.keep_nests || !options.debug_dir.empty();
   if (tiers.options().tier == Tier::Interp) o.fuse.recompute = false;
   o.straight = tiers.options().tier == Tier::Jit && NestCompiler::is_available();
   o.note_fusion = o.note_fusion || options.log;
@@ -101,6 +109,7 @@ void VM::register_op(const std::string& name, CustomOp op) {
 
 Status VM::load_text(std::string_view source, std::string_view file, const FileLoader& files) {
   const std::lock_guard guard(lock_);
+  if (!debug_dir_.empty()) dump_source(debug_dir_, file, source);
   Result<Module> m = parse_module(tables_.strings, source, file);
   if (!m) return std::move(m).error();
   return load_locked(*std::move(m), files);
@@ -229,6 +238,7 @@ std::vector<Tensor> VM::arguments(const Function& f, std::span<const Tensor> inp
 
 Result<std::vector<Tensor>> VM::run(Context& context, const Function& f, std::span<const Tensor> leaves) {
   std::vector<Tensor> in = arguments(f, leaves);
+  if (nan_trap_ != NanTrap::Off) return run_trapped(context, f, std::move(in));
   if (f.eager) {
     EagerRun eager(context, globals_, &eager_.sites);
     auto results = f.wrapper ? f.wrapper->call(eager, globals_, std::move(in)) : eager.call(*f.eager, std::move(in));

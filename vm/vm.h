@@ -70,6 +70,9 @@ class VM {
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
   Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
 
+  // With a NaN trap, of a call that was made by the plan itself, on these arguments, and gave these results: fails
+  // where they hold nan.
+  Status check_nan(Context& context, const Function& f, std::vector<Tensor> in, std::span<const Tensor> out);
   // What the code of `f` is called with: the params and buffers that it takes, then the inputs.
   std::vector<Tensor> arguments(const Function& f, std::span<const Tensor> inputs) const;
 
@@ -114,6 +117,11 @@ class VM {
   std::int64_t made_bytes();
   bool forget_locked();
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
+  // With a NaN trap (vm/trap/run.cpp).
+  Status prepare_trap(Function& f, FunctionId lean);
+  Result<std::vector<Tensor>> run_trapped(Context& context, const Function& f, std::vector<Tensor> in);
+  Result<std::vector<Tensor>> find_nan(Context& context, const Function& f, std::vector<Tensor> in);
+  Result<std::vector<Tensor>> find_nan(Context& context, const EagerCode& code, std::vector<Tensor> in);
   Status keep_first_globals();
   Result<std::shared_ptr<FunctionWrapper>> wrapper_of(FunctionId f, const EagerRef& as_written);
   Error no_value(StrId global) const;
@@ -130,6 +138,8 @@ class VM {
   PlanCache plans_;
   EagerCache eager_;
   const bool functionalize_;
+  const NanTrap nan_trap_;
+  const std::string debug_dir_;
   bool sealed_ = false, has_library_ = false;
   std::unordered_map<FunctionId, std::shared_ptr<FunctionWrapper>> wrappers_;
   FunctionCache functions_;

@@ -138,7 +138,9 @@ class Fuser {
     for (std::size_t at = out_.size(); at > last && at >= first && at > 0; --at) {
       FuseItem& to = out_[at - 1];
       if (!to.nest || !is_sound(*to.nest, *item.nest, options_) || !is_worth_it(*to.nest, *item.nest)) continue;
+      if (options_.gate && !options_.gate->may_merge()) return 0;
       append(*to.nest, *item.nest);
+      if (options_.gate) options_.gate->merged(*to.nest);
       to.origins.push_back(item.origins.front());
       note_writes(*item.nest, at);
       return at;
@@ -157,13 +159,14 @@ class Fuser {
         from = w;
       return from == 0;
     });
-    if (from == 0) return false;
+    if (from == 0 || (options_.gate && !options_.gate->may_merge())) return false;
     FuseItem& source = out_[from - 1];
     append(*source.nest, *to.nest);
     to.nest = std::exchange(source.nest, Nest{});
     source.origins.insert(source.origins.end(), to.origins.begin(), to.origins.end());
     to.origins = std::exchange(source.origins, {});
     note_writes(*to.nest, at);
+    if (options_.gate) options_.gate->merged(*to.nest);
     return true;
   }
 

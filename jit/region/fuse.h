@@ -10,12 +10,23 @@
 
 namespace tfvm {
 
+// Decides on single merges, for who looks for the one that is wrong. Asked in the same order each time.
+class FuseGate {
+ public:
+  virtual bool may_merge() = 0;
+  virtual void merged(Nest&) {}  // told of what a merge has made; tests change it
+
+ protected:
+  ~FuseGate() = default;
+};
+
 struct FuseOptions {
   bool enabled = true;
   bool recompute = true;         // see recompute.h; pays where nests become machine code
   std::uint32_t max_nodes = 96;  // of one nest
   std::uint32_t max_accesses = 32;
   std::uint32_t max_stores = 96;  // equal nodes are one, but each may be stored in many places
+  FuseGate* gate = nullptr;       // null: all merges are made
 };
 
 // `first`, then `second`, as one nest; nullopt where that is not sound or too large. Sound: equal extents; where both

@@ -23,6 +23,8 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_show(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_cache(CLI::App& app, int& exit_code);
+void add_bisect(CLI::App& app, int& exit_code);
+void add_memory(CLI::App& app, int& exit_code);
 void add_help(CLI::App& app, int& exit_code);
 
 }  // namespace tfvm::tool

@@ -17,7 +17,7 @@ int run(int argc, char** argv) {
       "Exit codes: 0 done, 1 failed, 2 wrong usage or an unreadable file.");
   int exit_code = kDone;
   for (const auto add : {add_run, add_test, add_fmt, add_check, add_asm, add_dis, add_ops, add_gradcheck, add_transform,
-                         add_explain, add_show, add_bench, add_cache, add_help})
+                         add_explain, add_show, add_bench, add_bisect, add_memory, add_cache, add_help})
     add(app, exit_code);
   app.require_subcommand(0, 1);
   try {

@@ -8,6 +8,8 @@
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
+#include "vm/bisect/gate.h"
+#include "vm/trace.h"
 
 namespace tfvm::tool {
 
@@ -19,14 +21,25 @@ struct RunOptions {
   std::string file;
   std::string function = "@main";
   std::vector<std::string> args, out;
-  bool full = false, functionalize = false, sealed = false;
+  std::string trace;
+  bool full = false, functionalize = false, sealed = false, nan_trap = false, live_only = false;
   std::int64_t memory = kMost;
   std::int64_t steps = kMost;
+  std::int64_t merges = kMost, natives = kMost;
 };
 
 // What the op `print` of a program shows.
 void show(void*, std::string_view label, const Tensor& value) {
   fmt::print("{}{}{}\n", label, label.empty() ? "" : ": ", print(value));
+}
+
+// A trace that stops at a failure is of use, too.
+Status write_trace(VM& vm, const RunTrace& trace, const std::string& path) {
+  const std::string text = chrome_json(vm.tables(), trace);
+  std::FILE* f = std::fopen(path.c_str(), "wb");
+  const bool written = f && std::fwrite(text.data(), 1, text.size(), f) == text.size();
+  if ((f && std::fclose(f) != 0) || !written) return Error(Code::Io, fmt::format("can't write '{}'", path));
+  return ok();
 }
 
 Status run(VM& vm, const RunOptions& o) {
@@ -49,7 +62,11 @@ Status run(VM& vm, const RunOptions& o) {
   Context context(vm.budget());
   context.sink.print = show;
   context.limits.steps = o.steps;
+  RunTrace trace;
+  if (!o.trace.empty()) context.limits.trace = &trace;
   const Result<std::vector<Value>> results = vm.call(context, *ready, *args);
+  if (!o.trace.empty())
+    if (Status s = write_trace(vm, trace, o.trace); !s) return s;
   if (!results) return results.error();
   const Result<std::size_t> written = write_results(vm, o.out, *results);
   if (!written) return written.error();
@@ -64,6 +81,11 @@ int run(const RunOptions& o) {
   VmOptions options;
   options.memory_limit = o.memory;
   options.functionalize = o.functionalize;
+  LimitGate gate;
+  gate.max_merges = o.merges;
+  gate.max_natives = o.natives;
+  if (o.merges < kMost || o.natives < kMost) options.plan.gate = options.plan.fuse.gate = &gate;
+  if (o.nan_trap) options.nan_trap = o.live_only ? NanTrap::Live : NanTrap::All;
   Result<std::unique_ptr<VM>> vm = VM::create(options);
   if (!vm) return report(vm.error(), StringTable());
   const Status s = run(**vm, o);
@@ -86,7 +108,16 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_flag("--functionalize", o->functionalize, "Run functions that write by their functional forms");
   cmd->add_flag("--sealed", o->sealed, "Make no code once the function is prepared: a call that would have to fails")
       ->envname("TFVM_SEALED");
+  auto* trap = cmd->add_flag("--nan-trap", o->nan_trap, "Fail at the first nan, and name its op, line, element, step");
+  cmd->add_flag("--live-only", o->live_only, "Of those that reach a result alone: what a select masks may be nan")
+      ->needs(trap);
+  cmd->add_option("--trace", o->trace, "Write each step that the run made to FILE, as a Chrome trace")
+      ->allow_extra_args(false);
   cmd->add_option("--memory", o->memory, "Limit of bytes that tensors may take")->check(CLI::Range(kLeast, kMost));
+  constexpr std::int64_t kNone = 0;
+  cmd->add_option("--merges", o->merges, "Make only the first N merges of loop nests")->check(CLI::Range(kNone, kMost));
+  cmd->add_option("--natives", o->natives, "Machine code only for the first N nests and loops")
+      ->check(CLI::Range(kNone, kMost));
   cmd->add_option("--steps", o->steps, "Limit of trips of loops and calls")->check(CLI::Range(kLeast, kMost));
   cmd->footer(
       "A literal takes its dtype from the parameter, or has its own: --arg 'f64[2] [1, 2]'. Results that are written\n"
@@ -95,7 +126,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "  tfasm run examples/digits.tfa\n"
       "  tfasm run examples/per_sample.tfa @gradient --arg '[1, 2, 3]' --arg 0 --arg '[1, 0, 1]' --arg 1\n"
       "  tfasm run examples/pendulum.tfa 'jvp(@final_angle)' --arg 0.1 --arg 1\n"
-      "  tfasm run examples/pendulum.tfa @rollout --arg 0.1 --out angle.npy --out path.npy");
+      "  tfasm run examples/pendulum.tfa @rollout --arg 0.1 --out angle.npy --out path.npy\n"
+      "  tfasm run examples/pendulum.tfa @rollout --arg 0.1 --trace rollout.json   (chrome://tracing shows it)");
   cmd->callback([o, &exit_code] { exit_code = run(*o); });
 }
 

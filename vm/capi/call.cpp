@@ -47,7 +47,7 @@ tfvm_status call_by_steps(tfvm_context& c, const tfvm_function& f, tfvm_error* e
   } ended{steps};
   if (const tfvm_status s = take(steps); s != TFVM_OK) return s;
   set_deadline(c);
-  if (f.function.wrapper) {
+  if (f.function.wrapper || f.function.is_trapped) {
     auto results = c.vm->call(c.context, f.function, std::span(steps.run.args()).subspan(f.function.globals.size()));
     if (!results) return failed(c, std::move(results).error(), error);
     steps.run.results() = *std::move(results);
@@ -66,7 +66,7 @@ tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const
                       void* const* outputs, size_t output_count, tfvm_error* error) noexcept {
   if (!fits(c, f, input_count, output_count)) [[unlikely]]
     return bad_call(c, f, input_count, output_count, error);
-  if (!f->function.plan) [[unlikely]]
+  if (f->function.on_tensors) [[unlikely]]
     return guarded(error, [&] {
       return call_by_steps(*c, *f, error, [&](Steps&) { return take_pointers(*c, *f, inputs, outputs, false, error); });
     });
@@ -103,13 +103,13 @@ tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_
       for (std::int64_t g : f->function.globals) in.push_back(c->vm->globals()[static_cast<std::size_t>(g)]);
       if (Status s = add(in, inputs, input_count); !s) return fail(error, s.error(), *c->vm);
       if (Status s = add(out, outputs, output_count); !s) return fail(error, s.error(), *c->vm);
-      if (f->function.plan) return TFVM_OK;
+      if (!f->function.on_tensors) return TFVM_OK;
       if (const Status s = check(std::span(in).subspan(f->function.globals.size()), f->inputs, "input"); !s)
         return fail(error, s.error(), *c->vm);
       if (const Status s = check(out, f->outputs, "output"); !s) return fail(error, s.error(), *c->vm);
       return TFVM_OK;
     };
-    if (!f->function.plan)
+    if (f->function.on_tensors)
       return call_by_steps(*c, *f, error, [&](Steps& steps) { return take(steps.run.args(), steps.out); });
     std::vector<Tensor> in, out;
     if (const tfvm_status s = take(in, out); s != TFVM_OK) return s;

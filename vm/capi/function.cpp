@@ -1,5 +1,6 @@
 // Preparing functions, and what is to be known of them.
 #include "vm/capi/handles.h"
+#include "vm/memory_use.h"
 #include "vm/type_text.h"
 
 namespace {
@@ -113,6 +114,16 @@ tfvm_status tfvm_output_type(const tfvm_function* function, size_t k, tfvm_view*
 
 int64_t tfvm_working_bytes(const tfvm_function* function) noexcept {
   return function && function->function.plan ? function->function.plan->frame_bytes : 0;
+}
+
+tfvm_status tfvm_function_bytes(const tfvm_function* function, tfvm_call_bytes* bytes) noexcept {
+  if (!function || !bytes || bytes->size < sizeof(tfvm_call_bytes)) return TFVM_MISUSE;
+  const CallBytes b = call_bytes(function->function);
+  bytes->working = b.working;
+  bytes->outputs = b.outputs;
+  bytes->kept = b.kept;
+  bytes->grows = b.grows;
+  return TFVM_OK;
 }
 
 }  // extern "C"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "vm/capi/handles.h"
+#include "vm/memory_use.h"
 #include "vm/print.h"
 
 namespace {
@@ -94,6 +95,10 @@ size_t tfvm_format(const tfvm_view* view, char* text, size_t capacity) noexcept 
   } catch (...) {
     return 0;
   }
+}
+
+int64_t tfvm_value_bytes(const tfvm_value* value) noexcept {
+  return value ? value_bytes(*value->vm, {&value->value, 1}) : 0;
 }
 
 }  // extern "C"

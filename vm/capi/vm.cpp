@@ -64,7 +64,10 @@ tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_er
     if (options) {
       const auto given = capi::read_struct(options, offsetof(tfvm_vm_options, flags));
       if (!given) return misuse(error, "the size of the options is not set");
-      if ((given->flags & ~TFVM_FUNCTIONALIZE) != 0) return misuse(error, "unknown flags");
+      constexpr std::uint64_t kKnown = TFVM_FUNCTIONALIZE | TFVM_NAN_TRAP | TFVM_NAN_TRAP_LIVE;
+      if ((given->flags & ~kKnown) != 0) return misuse(error, "unknown flags");
+      if (given->flags & TFVM_NAN_TRAP) o.nan_trap = NanTrap::All;
+      if (given->flags & TFVM_NAN_TRAP_LIVE) o.nan_trap = NanTrap::Live;
       o.functionalize = (given->flags & TFVM_FUNCTIONALIZE) != 0;
       if (given->cache_bytes < 0) return misuse(error, "cache_bytes is negative");
       if (given->cache_bytes > 0) o.cache.bytes = given->cache_bytes;
@@ -125,6 +128,10 @@ int64_t tfvm_memory_used(const tfvm_vm* vm) noexcept { return vm ? vm->vm->budge
 int64_t tfvm_memory_peak(const tfvm_vm* vm) noexcept { return vm ? vm->vm->budget()->peak() : 0; }
 void tfvm_set_memory_limit(tfvm_vm* vm, int64_t bytes) noexcept {
   if (vm) vm->vm->budget()->set_limit(bytes > 0 ? bytes : std::numeric_limits<std::int64_t>::max());
+}
+
+int64_t tfvm_code_bytes(const tfvm_vm* vm) noexcept {
+  return vm ? static_cast<std::int64_t>(vm->vm->tiers().compiler().counts().bytes) : 0;
 }
 
 }  // extern "C"

@@ -71,6 +71,7 @@ Status EagerRun::block_ended(const EagerStep& s, Frame& f, std::vector<Tensor>& 
     for (std::size_t k = 0; k < f.tapes.size(); ++k)
       if (Status w = write_record(f.tapes[k], {}, out[carry + k]); !w) return w;
     replace(f.carries, out, carry);
+    ++f.trip;
     return enter_cond(s, f);
   } else if (s.kind == Kind::Scan || s.kind == Kind::TapeScan) {
     const std::size_t carry = s.consts[1];

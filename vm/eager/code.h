@@ -79,7 +79,9 @@ class EagerCache {
  public:
   // `prepare` is what core code goes through before plans are made of it.
   using Prepare = std::function<Result<FunctionId>(FunctionId)>;
-  explicit EagerCache(PlanCache& plans, Prepare prepare = {}) : plans_(plans), prepare_(std::move(prepare)) {}
+  // `every_step`: what could be one plan, a whole loop or call, runs step by step too, so that each value is seen.
+  explicit EagerCache(PlanCache& plans, Prepare prepare = {}, bool every_step = false)
+      : plans_(plans), prepare_(std::move(prepare)), every_step_(every_step) {}
   CustomOps ops;  // of the host
   WriteSites sites;
   // As PlanCache::get; what it calls is made too.
@@ -99,6 +101,7 @@ class EagerCache {
   Result<Core> core(Tables& t, FunctionId f);
   PlanCache& plans_;
   Prepare prepare_;
+  const bool every_step_;
   std::unordered_map<FunctionId, EagerRef> codes_;
   std::unordered_map<BodyId, Core> instructions_;  // core instructions as functions of their own
   std::unordered_map<BodyId, bool> by_steps_;

@@ -36,7 +36,7 @@ class EagerCompiler {
   Result<EagerRef> run() {
     code_->function = f_;
     code_->full = body_.full;
-    code_->fresh = !body_.full && cache_.runs_by_steps(t_, f_);
+    code_->fresh = !body_.full && by_steps(f_);
     for (std::uint32_t v = 0; v < body_.num_values(); ++v) {
       if (v == body_.num_params) code_->params = code_->slots;
       first_.push_back(code_->slots);
@@ -49,7 +49,7 @@ class EagerCompiler {
       for (TypeId leaf : leaf_types(t_, body_.type(v))) code_->tapes.push_back(t_.types[leaf].kind == TypeKind::Tape);
     }
     code_->gives_tapes = std::ranges::count(code_->tapes, 1) > 0;
-    Status s = cache_.runs_by_steps(t_, f_) ? instructions() : whole();
+    Status s = by_steps(f_) ? instructions() : whole();
     if (!s) return std::move(s).error();
     drop_unread();
     find_dead();
@@ -132,8 +132,10 @@ class EagerCompiler {
     return core(Kind::Plan, i, in);
   }
 
+  bool by_steps(FunctionId f) const { return cache_.every_step_ || cache_.runs_by_steps(t_, f); }
   bool by_steps(const Instr& in) const {
-    return std::ranges::any_of(callees(t_, in.op, in.attrs), [&](FunctionId f) { return cache_.runs_by_steps(t_, f); });
+    if (in.op == Op::reduce && cache_.every_step_) return false;
+    return std::ranges::any_of(callees(t_, in.op, in.attrs), [&](FunctionId f) { return by_steps(f); });
   }
 
   bool is_view_here(const Instr& in) const {

@@ -134,9 +134,23 @@ Result<EagerRun::Next> EagerRun::advance() {
   const EagerStep& s = f.code->steps[f.at];
   const Result<Next> next = step(s, f);
   if (!next || *next != Next::Step) return next;
+  if (watch_) [[unlikely]]
+    if (Status seen = watch_->after(*this, *f.code, s, f.slots); !seen) return std::move(seen).error();
   for (Slot dead : s.dead) f.slots[dead] = {};
   ++f.at;
   return next;
+}
+
+std::vector<LoopTrip> EagerRun::trips() const {
+  using Kind = EagerStep::Kind;
+  std::vector<LoopTrip> out;
+  for (std::size_t k = 0; k + 1 < depth_; ++k) {
+    const Frame& f = frames_[k];
+    const EagerStep& s = f.code->steps[f.at];
+    if (s.kind == Kind::While || s.kind == Kind::Scan || s.kind == Kind::TapeScan)
+      out.push_back({s.origin, s.name, s.reverse ? f.length - 1 - f.trip : f.trip});
+  }
+  return out;
 }
 
 void EagerRun::enter(const EagerCode& code) {

@@ -16,6 +16,24 @@
 
 namespace tfvm {
 
+class EagerRun;
+
+// Told of each step that has given its results, before the next one; an Error ends the run there.
+class EagerWatch {
+ public:
+  virtual Status after(const EagerRun& run, const EagerCode& code, const EagerStep& step, std::span<Tensor> slots) = 0;
+
+ protected:
+  ~EagerWatch() = default;
+};
+
+// A loop on its way, and its trip: the place that it reads and writes, counted from 0.
+struct LoopTrip {
+  StepOrigin loop;
+  std::string_view op;
+  std::int64_t trip = 0;
+};
+
 class EagerRun {
  public:
   // `globals`: the tensors of params and buffers by declaration; they are read and written in place.
@@ -29,6 +47,8 @@ class EagerRun {
   // that the strides don't allow or a write into elements that overlap; without a line, failed_at() says where.
   Result<std::vector<Tensor>> call(const EagerCode& code, std::vector<Tensor> args);
   StepOrigin failed_at() const { return failed_at_; }
+  void set_watch(EagerWatch* watch) { watch_ = watch; }  // null: none
+  std::vector<LoopTrip> trips() const;                   // of all loops around the present step, outermost first
 
   // The same in slices, by limits.pause of the context. Paused: `resume` goes on, and the context is for nothing else
   // until this run has ended or is gone. Done: take_results(). Failed: error().
@@ -116,6 +136,7 @@ class EagerRun {
   std::optional<Error> error_;
   StepOrigin failed_at_;
   bool failed_ = false;
+  EagerWatch* watch_ = nullptr;
   // What tapes stand in that this run made or was given by plans. A block that gives no tape lets go of those made in
   // it.
   struct Kept {

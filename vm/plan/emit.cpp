@@ -159,8 +159,10 @@ Status Emitter::add_nest(Nest nest, Addresses bases) {
   step.work = work_of(nest);
   const auto ir = std::make_shared<const Nest>(std::move(nest));
   if (options_.keep_nests) step.ir = ir;
-  if (options_.tiers)
-    step.native = options_.tiers->slot([ir](NestCompiler& compiler) { return compiler.compile(*ir); });
+  if (may_be_native()) {
+    const std::shared_ptr<const Nest> given = options_.gate ? shown_to_gate(*ir) : ir;
+    step.native = options_.tiers->slot([given](NestCompiler& compiler) { return compiler.compile(*given); });
+  }
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
   plan_.nests.push_back(std::move(step));
   return ok();
@@ -176,6 +178,15 @@ Status Emitter::run_whole(Nest nest) {
   if (Status s = add_nest(std::move(nest), {0, count}); !s) return s;
   plan_.origins.push_back(low_.sources.back().origin);
   return finish();
+}
+
+bool Emitter::may_be_native() const {
+  return options_.tiers && (!options_.gate || options_.gate->may_be_native(origin()));
+}
+
+std::shared_ptr<const Nest> Emitter::shown_to_gate(Nest nest) const {
+  options_.gate->made_native(nest);
+  return std::make_shared<const Nest>(std::move(nest));
 }
 
 void Emitter::emit_kernel(const ItemSource& s, Op op) {

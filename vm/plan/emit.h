@@ -29,6 +29,11 @@ class Emitter {
   Addresses result_places(const ItemSource& s);
   Address pool_place(std::uint32_t base);
   PlanRef target(FunctionId f);
+  StepOrigin origin() const {  // of the present step
+    return (step_ < items_.size() ? low_.sources[items_[step_].origins.back()] : low_.sources.back()).origin;
+  }
+  bool may_be_native() const;
+  std::shared_ptr<const Nest> shown_to_gate(Nest nest) const;
 
   void find_lifetimes();
   void find_sharing();

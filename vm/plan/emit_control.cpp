@@ -138,7 +138,8 @@ void Emitter::make_native(ScanStep& x) {
   for (const ScanRow& r : x.inputs) bases.push_back(r.place);
   for (const LoopCarry& c : x.carries) bases.push_back(c.result);
   for (const ScanRow& r : x.outputs) bases.push_back(r.place);
-  if (!made || bases.size() > ScanStep::kMaxBases) return;
+  if (!made || bases.size() > ScanStep::kMaxBases || !may_be_native()) return;
+  if (options_.gate) options_.gate->made_native(made->body);
   const auto loop = std::make_shared<const LoopNest>(*std::move(made));
   x.native = options_.tiers->slot([loop](NestCompiler& compiler) { return compiler.compile(*loop); });
   x.work = std::min(work_of(loop->body), std::int64_t{1} << 40);

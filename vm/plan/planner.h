@@ -13,6 +13,16 @@ namespace tfvm {
 
 class Tiers;
 
+// The same for machine code of single nests and loops.
+class PlanGate : public FuseGate {
+ public:
+  virtual bool may_be_native(StepOrigin at) = 0;
+  virtual void made_native(Nest&) {}  // told of what machine code is to be made of; tests change it
+
+ protected:
+  ~PlanGate() = default;
+};
+
 struct PlanOptions {
   FuseOptions fuse;
   InlineLimits inlining;
@@ -20,6 +30,7 @@ struct PlanOptions {
   bool straight = false;           // small functions as one point: for machine code
   bool keep_nests = false;         // for dumps
   bool note_fusion = false;        // for reports
+  PlanGate* gate = nullptr;        // see vm/bisect/bisect.h; outlives the plans' making
   std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
 };
 

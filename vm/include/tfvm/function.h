@@ -29,6 +29,19 @@ tfvm_status tfvm_output_type(const tfvm_function* function, size_t k, tfvm_view*
 /* Bytes of working memory that a call takes: the size of an arena, together with 64 to align it. 0: a function that
    writes into its inputs or into state, or has custom ops; it takes what it needs as it goes. */
 int64_t tfvm_working_bytes(const tfvm_function* function) TFVM_NOEXCEPT;
+/* What a call adds to tfvm_memory_used, exactly, before it is made. `working`: once for a context, which keeps the
+   largest (0 with an arena); `outputs`: each call of tfvm_call_values, as long as its values live. `kept`: inputs that a
+   pack keeps, which cost so much where they are the host's memory, else nothing. `grows`: beyond that it takes what its
+   loops and writes make as they run; then the peak is not known before. */
+typedef struct tfvm_call_bytes {
+  size_t size;
+  int64_t working, outputs, kept;
+  int grows;
+} tfvm_call_bytes;
+#define TFVM_CALL_BYTES \
+  { sizeof(tfvm_call_bytes), 0, 0, 0, 0 }
+/* TFVM_MISUSE for NULL, or a size that is not set. */
+tfvm_status tfvm_function_bytes(const tfvm_function* function, tfvm_call_bytes* bytes) TFVM_NOEXCEPT;
 
 #ifdef __cplusplus
 }

@@ -18,6 +18,9 @@ tfvm_status tfvm_value_over(tfvm_vm* vm, const tfvm_view* memory, void (*release
                             tfvm_value** value, tfvm_error* error) TFVM_NOEXCEPT;
 void tfvm_value_release(tfvm_value* value) TFVM_NOEXCEPT; /* NULL is fine */
 
+/* The memory of the VM that it holds, tapes of a pack included; what it shares with other values counts for each. */
+int64_t tfvm_value_bytes(const tfvm_value* value) TFVM_NOEXCEPT;
+
 /* Where it stands and what it is: dims and strides are valid as long as the value. TFVM_MISUSE for a pack. */
 tfvm_status tfvm_value_view(const tfvm_value* value, tfvm_view* view, tfvm_error* error) TFVM_NOEXCEPT;
 /* Copies the elements, into memory of the same dtype and dims, with any strides that don't overlap. */

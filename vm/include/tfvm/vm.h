@@ -19,7 +19,7 @@ typedef struct tfvm_vm_options {
      stderr. */
   void (*log)(void* user, const char* category, const char* message);
   void* log_user;
-  uint64_t flags; /* TFVM_FUNCTIONALIZE or 0 */
+  uint64_t flags; /* TFVM_FUNCTIONALIZE, TFVM_NAN_TRAP, TFVM_NAN_TRAP_LIVE, or 0 */
   /* Of functions that are kept ready, and as much again of what they were made of; 0: TFVM_CACHE_BYTES of the
      environment, or 64 MiB. */
   int64_t cache_bytes;
@@ -35,6 +35,13 @@ typedef struct tfvm_vm_options {
    which arguments share memory; the log ("input_output") tells which, and when a function runs as written all the same.
  */
 #define TFVM_FUNCTIONALIZE ((uint64_t)1)
+
+/* Calls fail with TFVM_ASSERT at the first nan that an op gives or an input holds; the error has the op's line and tells
+   the element, the lane of vmap and the step of each loop around. LIVE: only where it reaches an output, so what a
+   select masks may be nan. Calls take up to half more time, and allocate; one that fails is made twice. A call in slices
+   sees nan in its outputs alone, when it is through. TFVM_NAN_TRAP=1 or =live in the environment does the same. */
+#define TFVM_NAN_TRAP ((uint64_t)2)
+#define TFVM_NAN_TRAP_LIVE ((uint64_t)4)
 
 /* `options` may be NULL. TFVM_MEMORY; TFVM_UNSUPPORTED on a CPU without AVX2 and FMA. */
 tfvm_status tfvm_vm_create(const tfvm_vm_options* options, tfvm_vm** vm, tfvm_error* error) TFVM_NOEXCEPT;
@@ -78,6 +85,8 @@ typedef struct tfvm_cache_statistics {
 #define TFVM_CACHE_STATISTICS \
   { sizeof(tfvm_cache_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 tfvm_status tfvm_cache_stats(tfvm_vm* vm, tfvm_cache_statistics* statistics) TFVM_NOEXCEPT;
+/* Bytes of machine code that was made, which no limit counts. */
+int64_t tfvm_code_bytes(const tfvm_vm* vm) TFVM_NOEXCEPT;
 
 /* Bytes in use, the most that ever were, and the limit. */
 int64_t tfvm_memory_used(const tfvm_vm* vm) TFVM_NOEXCEPT;
