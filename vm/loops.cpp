@@ -22,7 +22,7 @@ std::size_t target_of(const CallStep& s, std::byte* const* roots) {
 // Whether a level that is taken up again stood within what it calls, not before it.
 enum Inside : std::int64_t { kBefore, kWithin, kWithinBody };
 
-// Evaluations of nodes by machine code between two looks at the clock and the flag: some 20 us.
+// Additions (time_of) by machine code between two looks at the clock and the flag: some 20 us.
 constexpr std::int64_t kWorkOfLook = 1 << 17;
 constexpr std::int64_t kManyTrips = 1 << 20;  // enough for any loop to be worth machine code
 

@@ -21,6 +21,17 @@ bool writes_tapes(const Plan& plan) {
   return found;
 }
 
+// Per tensor of a value; only packs have tapes.
+std::vector<std::uint8_t> tapes_in(VM& vm, const Value& v) {
+  std::vector<std::uint8_t> out(v.leaves.size(), 0);
+  if (!v.hold) return out;
+  const std::lock_guard guard(vm.lock());
+  const Tables& t = vm.tables();
+  const std::vector<TypeId> leaves = leaf_types(t, v.type);
+  for (std::size_t k = 0; k < leaves.size() && k < out.size(); ++k) out[k] = t.types[leaves[k]].kind == TypeKind::Tape;
+  return out;
+}
+
 }  // namespace
 
 CallBytes call_bytes(const Function& f) {
@@ -46,10 +57,10 @@ std::int64_t value_bytes(VM& vm, std::span<const Value> values) {
   std::unordered_set<const Tape*> tapes;
   std::int64_t bytes = 0;
   for (const Value& v : values) {
-    const std::vector<ValueType> types = vm.tensors_of({&v.type, 1});
+    const std::vector<std::uint8_t> is_tape = tapes_in(vm, v);
     for (std::size_t k = 0; k < v.leaves.size(); ++k) {
       const Tensor& t = v.leaves[k];
-      for (std::int64_t i = 0; types[k].is_tape && i < t.elements(); ++i)
+      for (std::int64_t i = 0; is_tape[k] && i < t.elements(); ++i)
         if (const Tape* tape = tape_at(t.data() + 8 * i); tape && tapes.insert(tape).second) bytes += tape->bytes();
       const StorageRef& s = t.storage();
       if (s && s->is_own() && seen.insert(s->data()).second) bytes += storage_bytes(s->bytes());

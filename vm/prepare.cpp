@@ -259,6 +259,7 @@ bool VM::forget() {
 }
 
 bool VM::forget_locked() {
+  if (nan_trap_ != NanTrap::Off) return false;  // what functions were made of names their nan
   functions_.drop_holders();
   if (holders_.use_count() > 1) return false;
   for (const auto& weak : lines_)

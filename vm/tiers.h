@@ -28,7 +28,7 @@ struct TierOptions {
   Tier tier = Tier::Jit;
   bool sync = false;
   std::optional<Isa> isa;                    // none: the best that the machine has
-  std::int64_t hot = std::int64_t{1} << 19;  // auto: evaluations of nodes, of a nest, before it is compiled
+  std::int64_t hot = std::int64_t{1} << 19;  // auto: of the time_of a nest's runs, before it is compiled
 };
 // The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2.
 TierOptions tier_options_of_environment();

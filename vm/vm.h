@@ -40,9 +40,8 @@ class VM {
   // The kernel and rules of an `extern op` of that name, for functions made from then on.
   void register_op(const std::string& name, CustomOp op);
 
-  // Adds a text to the user's program: parses, reads imports, resolves names, gives params and buffers their first
-  // values. What fails adds nothing; only a param whose first value failed stays, and can't be used. Not while calls
-  // run.
+  // Adds a text to the user's program: parses, reads imports, gives params and buffers their first values. What fails
+  // adds nothing; only a param whose first value failed stays, and can't be used. Not while calls run.
   Status load_text(std::string_view source, std::string_view file, const FileLoader& files = {});
   Status load_binary(std::span<const std::byte> bytes, std::string_view file, const FileLoader& files = {});
   Status load(Module module, const FileLoader& files = {});
@@ -69,9 +68,7 @@ class VM {
   // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
   Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
-
-  // With a NaN trap, of a call that was made by the plan itself, on these arguments, and gave these results: fails
-  // where they hold nan.
+  // With a NaN trap, behind a call by the plan itself that gave these results: fails where they hold nan.
   Status check_nan(Context& context, const Function& f, std::vector<Tensor> in, std::span<const Tensor> out);
   // What the code of `f` is called with: the params and buffers that it takes, then the inputs.
   std::vector<Tensor> arguments(const Function& f, std::span<const Tensor> inputs) const;
@@ -117,11 +114,9 @@ class VM {
   std::int64_t made_bytes();
   bool forget_locked();
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
-  // With a NaN trap (vm/trap/run.cpp).
   Status prepare_trap(Function& f, FunctionId lean);
   Result<std::vector<Tensor>> run_trapped(Context& context, const Function& f, std::vector<Tensor> in);
   Result<std::vector<Tensor>> find_nan(Context& context, const Function& f, std::vector<Tensor> in);
-  Result<std::vector<Tensor>> find_nan(Context& context, const EagerCode& code, std::vector<Tensor> in);
   Status keep_first_globals();
   Result<std::shared_ptr<FunctionWrapper>> wrapper_of(FunctionId f, const EagerRef& as_written);
   Error no_value(StrId global) const;

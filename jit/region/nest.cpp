@@ -32,68 +32,12 @@ std::string text(const Nest& n, const NestNode& node) {
   return s;
 }
 
-// About how many additions an op takes.
-double weight(Op op) {
-  switch (op) {
-    case Op::div:
-    case Op::rem:
-    case Op::sqrt:
-    case Op::rsqrt:
-    case Op::reciprocal:
-    case Op::cast:
-      return 4;
-    case Op::pow:
-    case Op::lgamma:
-    case Op::digamma:
-    case Op::erfinv:
-      return 64;
-    case Op::erf:
-    case Op::erfc:
-    case Op::tan:
-    case Op::asin:
-    case Op::acos:
-    case Op::atan:
-    case Op::atan2:
-    case Op::asinh:
-    case Op::acosh:
-    case Op::atanh:
-    case Op::hypot:
-      return 32;
-    case Op::exp:
-    case Op::exp2:
-    case Op::expm1:
-    case Op::log:
-    case Op::log2:
-    case Op::log10:
-    case Op::log1p:
-    case Op::sin:
-    case Op::cos:
-    case Op::sinh:
-    case Op::cosh:
-    case Op::tanh:
-    case Op::logistic:
-    case Op::cbrt:
-      return 16;
-    default:
-      return 1;
-  }
-}
-
-double weight(const NestNode& n) {
-  constexpr double kLoad = 4;  // from beyond the nearest cache
-  if (n.kind == NestNodeKind::Constant) return 0;
-  return n.kind == NestNodeKind::Op ? weight(n.op) : kLoad;
-}
-
 }  // namespace
 
 std::int64_t work_of(const Nest& nest) {
-  constexpr double kLanes = 16;  // fewer points take as long
-  double points = 1, work = static_cast<double>(nest.stores.size() + nest.reductions.size());
-  for (std::int64_t extent : nest.extents) points *= static_cast<double>(extent);
-  for (const NestNode& n : nest.nodes) work += weight(n);
-  if (points > 0) work *= std::max(points, kLanes);
-  return static_cast<std::int64_t>(points == 0 ? 0 : std::min(work, 0x1p60));
+  double work = static_cast<double>(nest.nodes.size());
+  for (std::int64_t extent : nest.extents) work *= static_cast<double>(extent);
+  return static_cast<std::int64_t>(std::min(work, 0x1p60));
 }
 
 std::string text(const Nest& nest) {

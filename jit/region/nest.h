@@ -77,8 +77,7 @@ struct Nest {
   bool has_reduction() const { return !reductions.empty(); }
 };
 
-// About how long it takes, in additions of one lane among many; at most 2^60. So it is known how often to look at the
-// clock, and when machine code is worth making.
+// Evaluations of nodes, at most 2^60.
 std::int64_t work_of(const Nest& nest);
 
 // For dumps: one line per node, store and reduction, as in the comment above.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "jit/region/loops.h"
+#include "jit/region/time.h"
 
 namespace tfvm::x86 {
 
@@ -134,7 +135,7 @@ class TakeLoopApart {
   void arguments() {
     const NestShape& s = out_.shape.nest;
     out_.args = nest_arguments(s, loops_, sources_);
-    out_.cut = nest_cut(s, loops_, sources_, std::min(work_of(all_), std::int64_t{1} << 30) * loop_.trips);
+    out_.cut = nest_cut(s, loops_, sources_, std::min(time_of(all_), std::int64_t{1} << 30) * loop_.trips);
     for (const LoopShape::Carry& c : out_.shape.carries)  // of all lanes: its memory is written when all have read it
       if (s.accesses[c.last].inner == Inner::Same) out_.cut.units = 1;
     const std::int64_t step = common_step();

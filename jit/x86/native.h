@@ -20,7 +20,7 @@ enum class Isa : std::uint8_t { Avx2, Avx512 };
 // the only one.
 struct NestCut {
   std::int64_t units = 1;  // 1: it can't be cut
-  std::int64_t work = 0;   // of the whole nest: evaluations of a node
+  std::int64_t work = 0;   // of the whole nest: its time_of
   bool is_inner = false;   // units are trips of `lanes` points; what is left over goes with the last
   std::int64_t lanes = 1;
   std::vector<std::pair<std::uint32_t, std::int64_t>> steps;  // (argument, what is added to it for each unit before)

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "jit/region/loops.h"
+#include "jit/region/time.h"
 
 namespace tfvm::x86 {
 
@@ -130,7 +131,7 @@ class TakeApart {
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
     find_streamed();
     out_.args = nest_arguments(s, loops_, sources_);
-    out_.cut = nest_cut(s, loops_, sources_, work_of(nest_));
+    out_.cut = nest_cut(s, loops_, sources_, time_of(nest_));
     return std::move(out_);
   }
 

@@ -4,6 +4,7 @@
 
 #include "jit/region/loops.h"
 #include "jit/region/reduce.h"
+#include "jit/region/time.h"
 #include "jit/x86/loose.h"
 
 namespace tfvm::x86 {
@@ -292,7 +293,7 @@ Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes) {
   if (planned.row > kMostPoints || planned.rows > kMostPoints)
     return Error(Code::Unsupported, "a reduction over so many points has no native code");
   if (planned.mode == NestMode::Nothing) return take_apart(identities(nest), reg_bytes);
-  return ReductionShape(loosen(nest, planned), work_of(nest), reg_bytes).run();
+  return ReductionShape(loosen(nest, planned), time_of(nest), reg_bytes).run();
 }
 
 }  // namespace tfvm::x86

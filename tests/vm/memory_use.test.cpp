@@ -60,7 +60,7 @@ std::unique_ptr<VM> make_vm() {
 }
 
 Tensor filled(VM& vm, TypeId type) {
-  const ValueType t = vm.tensors_of({&type, 1}).front();
+  const Type t = vm.tables().types[type];
   Tensor x = *Tensor::make(nullptr, t.dtype, t.dims);
   for (std::int64_t k = 0; k < x.elements(); ++k)
     t.dtype == DType::F64 ? x.as<double>()[k] = static_cast<double>(k * 7 % 31)
@@ -105,7 +105,7 @@ TEST(MemoryUse, OfAPackIsWhatGoesWithIt) {
   const auto types = vm->fixed_types("@loss");
   const auto f = vm->entry("fwd(@loss)", *types);
   ASSERT_TRUE(f) << f.error().message;
-  const std::vector<Value> in{{types->front(), {filled(*vm, types->front())}}};
+  const std::vector<Value> in{{types->front(), {filled(*vm, types->front())}, {}}};
   auto context = std::make_unique<Context>(vm->budget());
   const std::int64_t before = vm->budget()->used();
   auto out = vm->call(*context, *f, in);

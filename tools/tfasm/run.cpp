@@ -84,7 +84,7 @@ int run(const RunOptions& o) {
   LimitGate gate;
   gate.max_merges = o.merges;
   gate.max_natives = o.natives;
-  if (o.merges < kMost || o.natives < kMost) options.plan.gate = options.plan.fuse.gate = &gate;
+  if (o.merges < kMost || o.natives < kMost) options.plan.fuse.gate = options.plan.gate = &gate;
   if (o.nan_trap) options.nan_trap = o.live_only ? NanTrap::Live : NanTrap::All;
   Result<std::unique_ptr<VM>> vm = VM::create(options);
   if (!vm) return report(vm.error(), StringTable());

@@ -166,7 +166,7 @@ class Cover {
       if (results[k]) cover(in.operands[consts + k]);
     if (in.op != Op::scan || t_.attrs.get_int(in.attrs, Key::length) == 0) return;
     const Mask params = nan_cover(env_, t_.attrs.get_func(in.attrs, Key::body), results);
-    for (std::size_t k = 0; k < params.size(); ++k)
+    for (std::size_t k = 0; k < in.operands.size(); ++k)
       if (params[k] && (k < consts || k >= consts + carry)) cover(in.operands[k]);
   }
 

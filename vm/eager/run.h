@@ -12,27 +12,10 @@
 
 #include "vm/context.h"
 #include "vm/eager/code.h"
+#include "vm/eager/watch.h"
 #include "vm/tape.h"
 
 namespace tfvm {
-
-class EagerRun;
-
-// Told of each step that has given its results, before the next one; an Error ends the run there.
-class EagerWatch {
- public:
-  virtual Status after(const EagerRun& run, const EagerCode& code, const EagerStep& step, std::span<Tensor> slots) = 0;
-
- protected:
-  ~EagerWatch() = default;
-};
-
-// A loop on its way, and its trip: the place that it reads and writes, counted from 0.
-struct LoopTrip {
-  StepOrigin loop;
-  std::string_view op;
-  std::int64_t trip = 0;
-};
 
 class EagerRun {
  public:

@@ -5,6 +5,7 @@
 
 #include "jit/region/build.h"
 #include "jit/region/code.h"
+#include "jit/region/time.h"
 #include "vm/plan/items.h"
 #include "vm/plan/planner.h"
 #include "vm/plan/update_report.h"
@@ -156,7 +157,7 @@ Status Emitter::add_nest(Nest nest, Addresses bases) {
   if (!code) return std::move(code).error();
   step.code = *std::move(code);
   step.scratch = work(static_cast<std::int64_t>(scratch_bytes(*step.code)));
-  step.work = work_of(nest);
+  step.work = time_of(nest);
   const auto ir = std::make_shared<const Nest>(std::move(nest));
   if (options_.keep_nests) step.ir = ir;
   if (may_be_native()) {

@@ -1,6 +1,7 @@
 // Steps of opaque items: calls, conditionals, loops, effects.
 #include <algorithm>
 
+#include "jit/region/time.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/planner.h"
@@ -142,7 +143,7 @@ void Emitter::make_native(ScanStep& x) {
   if (options_.gate) options_.gate->made_native(made->body);
   const auto loop = std::make_shared<const LoopNest>(*std::move(made));
   x.native = options_.tiers->slot([loop](NestCompiler& compiler) { return compiler.compile(*loop); });
-  x.work = std::min(work_of(loop->body), std::int64_t{1} << 40);
+  x.work = std::min(time_of(loop->body), std::int64_t{1} << 40);
   x.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
   plan_.places.insert(plan_.places.end(), bases.begin(), bases.end());
 }

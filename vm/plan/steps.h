@@ -42,7 +42,7 @@ struct NestStep {
   static constexpr std::size_t kMaxBases = 160;
   NestCodePtr code;
   std::shared_ptr<NativeSlot> native;  // null: interpreted for good
-  std::int64_t work = 0;               // evaluations of nodes
+  std::int64_t work = 0;               // time_of it
   std::shared_ptr<const Nest> ir;      // where PlanOptions::keep_nests
   Addresses bases;
   Address scratch;
@@ -107,7 +107,7 @@ struct ScanStep {
   Address frame;
   std::shared_ptr<NativeSlot> native;  // the whole loop, over bases of its own; null: trip by trip
   Addresses bases;
-  std::int64_t work = 0;  // evaluations of nodes in a trip
+  std::int64_t work = 0;  // time_of a trip
 };
 
 // A loop over tapes, of as many trips as stand at `trips`; -1: as the longest input has records.

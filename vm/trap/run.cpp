@@ -24,7 +24,7 @@ Status VM::prepare_trap(Function& f, FunctionId lean) {
 }
 
 Result<std::vector<Tensor>> VM::run_trapped(Context& context, const Function& f, std::vector<Tensor> in) {
-  if (f.eager) return find_nan(context, *f.eager, std::move(in));
+  if (f.eager) return find_nan(context, f, std::move(in));
   if (Status fresh = check_saved(in, &eager_.sites); !fresh) return std::move(fresh).error();
   std::vector<std::uint8_t> kept = f.kept;
   if (!kept.empty()) kept.resize(f.flagged->results.size(), 0);
@@ -48,29 +48,25 @@ Status VM::check_nan(Context& context, const Function& f, std::vector<Tensor> in
   return ok();
 }
 
-// Of a plan: its call is made again.
+// Step by step; of a plan, whose call has been made, once more. Results, where no nan is found.
 Result<std::vector<Tensor>> VM::find_nan(Context& context, const Function& f, std::vector<Tensor> in) {
-  Result<EagerRef> code = [&] {
+  Result<EagerRef> code = [&]() -> Result<EagerRef> {
+    if (f.eager) return f.eager;
     const std::lock_guard guard(lock_);
     return eager_.get(tables_, f.id, budget_);
   }();
   if (!code) return std::move(code).error();
-  const PrintSink sink = std::exchange(context.sink, {});  // it has printed already
-  Result<std::vector<Tensor>> found = find_nan(context, **code, std::move(in));
-  context.sink = sink;
-  return found;
-}
-
-// Step by step. Results, where no nan is found.
-Result<std::vector<Tensor>> VM::find_nan(Context& context, const EagerCode& code, std::vector<Tensor> in) {
+  const PrintSink sink = context.sink;
+  if (f.plan) context.sink = {};  // it has printed already
   const bool live = nan_trap_ == NanTrap::Live;
   NanWatch watch(live);
   EagerRun eager(context, globals_, &eager_.sites);
   eager.set_watch(&watch);
   // Inputs that are written are the caller's: they can't be marked.
-  Status seen = live && code.full ? ok() : watch.look_at_inputs(in, code.function, budget_);
+  Status seen = live && (*code)->full ? ok() : watch.look_at_inputs(in, (*code)->function, budget_);
   Result<std::vector<Tensor>> out =
-      seen ? eager.call(code, std::move(in)) : Result<std::vector<Tensor>>(std::move(seen).error());
+      seen ? eager.call(**code, std::move(in)) : Result<std::vector<Tensor>>(std::move(seen).error());
+  context.sink = sink;
   const NanOrigin* origin = watch.found() ? &*watch.found() : nullptr;
   if (out && live) origin = watch.origin_of(*out);
   if (origin) {

@@ -1,0 +1,12 @@
+#pragma once
+// How long nests take, so that it is known how often to look at the clock.
+
+#include "jit/region/nest.h"
+
+namespace tfvm {
+
+// All points, in additions of one lane among many; loads and functions cost more, and fewer than 16 points as much as
+// 16. At most 2^60.
+std::int64_t time_of(const Nest& nest);
+
+}  // namespace tfvm
