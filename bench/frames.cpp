@@ -24,7 +24,7 @@ constexpr std::int64_t kElements = 4096;
 std::string program(int k) {
   static constexpr const char* kOps[] = {"sin", "cos", "tanh", "exp", "abs", "sqrt", "neg", "floor"};
   std::string body;
-  for (int n = 0; n < 4; ++n) body += fmt::format("  %v{} = {} %v{}\n", n + 1, kOps[(k >> (2 * n) ^ k * 5 + n) & 7], n);
+  for (int n = 0; n < 4; ++n) body += fmt::format("  %v{} = {} %v{}\n", n + 1, kOps[((k >> (2 * n)) ^ (k * 5 + n)) & 7], n);
   return fmt::format("func @f{}(%x: f32[{}]) {{\n  %v0 = mul %x, {}.5\n{}  %r = add %v4, %x\n  ret %r\n}}\n", k,
                      kElements, k, body);
 }
