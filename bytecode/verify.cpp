@@ -1,6 +1,7 @@
 #include "bytecode/verify.h"
 
 #include <algorithm>
+#include <array>
 
 #include "bytecode/defaults.h"
 #include "bytecode/infer/infer.h"
@@ -46,9 +47,39 @@ struct Verifier {
         return bad(i, "a constant of another type");
       return ok();
     }
+    if (!operands_fit(in)) return bad(i, "[" + std::string(name(in.op)) + "] can't take these operands");
     const Result<AttrId> complete = complete_attrs(t, name(in.op), info(in.op).attrs, in.attrs);
     if (!complete || *complete != in.attrs) return bad(i, "attributes are not complete");
     return types(i, in);
+  }
+
+  // What inference rules rely on: counts, dtypes and their groups, equal shapes of elementwise ops.
+  bool operands_fit(const Instr& in) const {
+    const OpInfo& row = info(in.op);
+    const std::size_t n = in.operands.size();
+    std::size_t least = 0;
+    bool many = false;
+    for (const OperandSpec& s : row.operands) {
+      least += s.group != '@' && s.arity == '1';
+      many = many || (s.group != '@' && s.arity == '*');
+    }
+    if (n < least || (!many && n > row.operands.size())) return false;
+    const bool has_callee = !row.operands.empty() && row.operands.front().group == '@';
+    std::array<DType, 256> group;
+    std::array<bool, 256> seen{};
+    for (std::size_t k = 0; k < n; ++k) {
+      const OperandSpec& s = *operand_spec(row, k + has_callee, n + has_callee);
+      const Type& type = t.types[body.type(in.operands[k])];
+      if (s.group == '*' && s.cls == DTypeClass::Any) continue;
+      if (!type.is_tensor() || !matches(s.cls, type.dtype)) return false;
+      if (is_elementwise(row.kind) && !std::ranges::equal(type.dims, t.types[body.type(in.operands[0])].dims))
+        return false;
+      const auto g = static_cast<unsigned char>(s.group);
+      if (s.group != '*' && seen[g] && group[g] != type.dtype) return false;
+      group[g] = type.dtype;
+      seen[g] = true;
+    }
+    return true;
   }
 
   // The inference rule gives the types that stand there, and leaves normalised attributes as they are.

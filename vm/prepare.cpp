@@ -260,6 +260,8 @@ bool VM::forget() {
 
 bool VM::forget_locked() {
   if (nan_trap_ != NanTrap::Off) return false;  // what functions were made of names their nan
+  if (must_keep_) keep();
+  if (must_keep_) return false;
   functions_.drop_holders();
   if (holders_.use_count() > 1) return false;
   for (const auto& weak : lines_)

@@ -1,5 +1,7 @@
 #include "vm/vm.h"
 
+#include <new>
+
 #include <fmt/format.h>
 
 #include "bytecode/binary/tfbc.h"
@@ -88,10 +90,14 @@ Status VM::load_library() {
     const bool is_rules = stdlib::is_rules(file);
     if (Status s = merge(is_rules ? rules : ops, *m, tables_.strings); !s) return s;
   }
-  if (Status s = program_.load(std::move(rules), Space::Derivatives); !s) return s;
+  // Where memory is refused half way, the next one goes on there.
+  if (!has_rules_)
+    if (Status s = program_.load(std::move(rules), Space::Derivatives); !s) return s;
+  has_rules_ = true;
+  must_keep_ = true;
   if (Status s = program_.load(std::move(ops), Space::Ops); !s) return s;
-  tables_.keep();
   has_library_ = true;
+  keep();
   return ok();
 }
 
@@ -127,12 +133,22 @@ Status VM::load(Module module, const FileLoader& files) {
   return load_locked(std::move(module), files);
 }
 
+// Where memory is refused, all that is made until the next try stays, too.
+void VM::keep() noexcept {
+  try {
+    tables_.keep();
+    must_keep_ = false;
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 Status VM::load_locked(Module module, const FileLoader& files) {
   if (sealed_) return Error(Code::Sealed, "nothing can be loaded any more");
   if (tables_.fresh_bytes() > kWorthForgetting) forget_locked();  // what is there now stays for good
   program_bytes_.clear();
+  must_keep_ = true;
   Status loaded = add_module(std::move(module), files);
-  tables_.keep();
+  keep();
   return loaded;
 }
 
@@ -154,11 +170,11 @@ Status VM::add_module(Module module, const FileLoader& files) {
     if (const auto it = eager_.ops.find(std::string(tables_.strings[e.op]));
         it != eager_.ops.end() && it->second->shape)
       shapes.emplace_back(e.op, by_shape_function(it->second));
+  if (!whole->globals.empty())
+    if (Status s = load_library(); !s) return s;
   if (Status s = program_.load(*std::move(whole)); !s) return s;
   for (auto& [op, infer] : shapes) tables_.externs.at(op).infer = std::move(infer);
   globals_.resize(program_.module().globals.size());
-  if (first < globals_.size())
-    if (Status s = load_library(); !s) return s;
   for (std::uint32_t k = first; k < globals_.size(); ++k) {
     Result<Initial> initial = program_.initial(k);
     if (!initial) return std::move(initial).error();

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -113,6 +112,7 @@ class VM {
   void report(const FunctionKey& key, std::span<const StrId> names, const Miss& miss, const Function& f);
   std::int64_t made_bytes();
   bool forget_locked();
+  void keep() noexcept;
   Result<std::vector<Tensor>> run(Context& context, const Function& f, std::span<const Tensor> leaves);
   Status prepare_trap(Function& f, FunctionId lean);
   Result<std::vector<Tensor>> run_trapped(Context& context, const Function& f, std::vector<Tensor> in);
@@ -135,7 +135,7 @@ class VM {
   const bool functionalize_;
   const NanTrap nan_trap_;
   const std::string debug_dir_;
-  bool sealed_ = false, has_library_ = false;
+  bool sealed_ = false, has_library_ = false, has_rules_ = false, must_keep_ = false;  // the last: see keep
   std::unordered_map<FunctionId, std::shared_ptr<FunctionWrapper>> wrappers_;
   FunctionCache functions_;
   std::unique_ptr<DiskCache> disk_;       // null: none

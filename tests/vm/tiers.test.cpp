@@ -88,7 +88,7 @@ TEST_F(Tiering, JitMakesItWithThePlan) {
 }
 
 TEST_F(Tiering, AutoMakesItWhenHot) {
-  Made m({.tier = Tier::Auto, .sync = true, .hot = 20'000}, 1000);
+  Made m({.tier = Tier::Auto, .sync = true, .hot = 200'000}, 1000);
   const std::vector<float> first = m.call();
   EXPECT_FALSE(m.code());
   for (int k = 0; k < 9; ++k) EXPECT_EQ(m.call(), first);
@@ -139,7 +139,7 @@ TEST_F(Tiering, ALoopTakesCodeAtATrip) {
   };
   for (const std::int64_t trips : {1, 2, 3, 4, 5, 40, 41})
     for (const bool watched : {false, true})
-      EXPECT_EQ(run({.tier = Tier::Auto, .sync = true, .hot = 350}, trips, watched, trips > 3),
+      EXPECT_EQ(run({.tier = Tier::Auto, .sync = true, .hot = 3'500}, trips, watched, trips > 4),
                 run({.tier = Tier::Interp}, trips, watched, false))
           << trips;
 }

@@ -189,7 +189,8 @@ TEST(Reports, R24Strides) {
   double storage[6] = {0, 1, 2, 3, 4, 5}, y = 0;
   for (int round = 0; round < 2; ++round)
     for (const auto& [strides, right] : {std::pair{std::vector<std::int64_t>{3, 1}, 210.0}, {{1, 2}, 420.0}}) {
-      const tfvm_view in = view(storage, {2, 3}, TFVM_F64, &strides), out = view(&y, {}, TFVM_F64);
+      const std::vector<std::int64_t> dims{2, 3}, none;
+      const tfvm_view in = view(storage, dims, TFVM_F64, &strides), out = view(&y, none, TFVM_F64);
       EXPECT_EQ(tfvm_call_views(h.context, f, &in, 1, &out, 1, &h.e), TFVM_OK) << h.error();
       EXPECT_EQ(y, right);
     }

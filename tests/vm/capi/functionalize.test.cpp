@@ -135,7 +135,7 @@ TEST(CApiFunctionalize, FlagsAreKnownOnes) {
   tfvm_vm_options o = TFVM_VM_OPTIONS;
   tfvm_vm* vm = nullptr;
   tfvm_error e = TFVM_ERROR;
-  o.flags = 2;
+  o.flags = std::uint64_t{1} << 40;
   EXPECT_EQ(tfvm_vm_create(&o, &vm, &e), TFVM_MISUSE);
   // An older header ends before the flags.
   o.flags = 0;

@@ -188,7 +188,7 @@ TEST(CApiRefused, Creating) {
     EXPECT_EQ(live_allocations(), before) << "at " << place;
   }
   EXPECT_EQ(refused, place - 1);
-  EXPECT_GT(refused, 1000);
+  EXPECT_GT(refused, 50);  // the library comes with the first function
 }
 
 TEST(CApiRefused, Loading) {
