@@ -37,7 +37,16 @@ void TransposeCtx::add(std::size_t k, ValueId v) {
   if (!is_linear(k) || v == kNoValue || is_zero(b, v)) return;
   ValueId& sum = cts[index(in.operands[k])];
   sum = sum == kNoValue ? v : add_values(b, sum, v);
-  b.name_from(sum, in.operands[k], "ct");
+  name_ct(sum, in.operands[k]);
+}
+
+void TransposeCtx::name_ct(ValueId v, ValueId of) {
+  if (!sibling) return b.name_from(v, of, "ct");
+  if (index(of) >= sibling->values.size()) return;
+  const ValueName from = sibling->values[index(of)];
+  if (from.origin == kNoValue) return;
+  const StringTable& strings = b.tables().strings;
+  b.name_from(v, from.origin, from.text == kNone<StrId> ? "ct" : std::string(strings[from.text]) + ".ct");
 }
 
 void TransposeCtx::add_all(std::size_t from, std::span<const ValueId> values, const Mask& has) {
@@ -103,7 +112,7 @@ struct Walk {
       any_ct = any_ct || (linear[index(in.result(k))] && cts[index(in.result(k))] != kNoValue);
     if (!any_ct) return;
     set_origin(i);
-    TransposeCtx c{env, b, body, in, map, linear, cts};
+    TransposeCtx c{env, b, body, in, map, linear, cts, kin == Kin::Sibling ? &debug : nullptr};
     const TransposeRule rule = transpose_rule(in.op);
     if (!rule) return c.refuse();
     rule(c);

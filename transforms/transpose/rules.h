@@ -14,6 +14,7 @@ struct TransposeCtx {
   const std::vector<ValueId>& map;          // values of the source that do not depend on linear parameters
   const std::vector<std::uint8_t>& linear;  // per value of the source
   std::vector<ValueId>& cts;                // per value of the source: sum so far; kNoValue = zero
+  const DebugInfo* sibling;                 // of the source, where it is a sibling of what is built; else null
 
   Tables& tables() const { return b.tables(); }
   const AttrTable& attrs() const { return b.tables().attrs; }
@@ -29,6 +30,8 @@ struct TransposeCtx {
   std::vector<ValueId> active_cts() const;
   // Adds to the cotangent of operand k; no-op where the operand is not linear.
   void add(std::size_t k, ValueId v);
+  // Says of `v` that it is the cotangent of the source's `of`.
+  void name_ct(ValueId v, ValueId of);
   // Cotangents for the linear operands from `from` on, in order, of those flagged in `has`.
   void add_all(std::size_t from, std::span<const ValueId> values, const Mask& has);
   // Not linear in this combination of operands.
