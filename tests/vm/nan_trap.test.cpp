@@ -192,7 +192,7 @@ func @f(%x: f32) {
     yield %c, %m
   }
   ret %y, %n
-})", "@f", {"f64 3"}, {"[log]", "in step 2 of the while"}},
+})", "@f", {"f64 3"}, {"[log]", "in step 1 of the while"}},
   {"while_condition", R"(func @f(%x: f64) {
   %y = while (%a = %x) {
     %r = sqrt %a  // nan
@@ -226,10 +226,10 @@ func @f(%x: f32) {
     %p = isnan %c
     %d = select %p, %b, %c
     %m = add %k, 1
-    yield %b, %m
+    yield %d, %m
   }
   ret %y, %n
-})", "@f", {"f64 3.5"}, {}, false},
+})", "@f", {"f64 3.5"}, {"[sqrt]", "in step 2 of the while"}, false},
   {"while_in_scan", R"(func @f(%x: f64) {
   %y = scan (%a = %x;) {length=4} {
     %z, %n = while (%b = %a, %k = 0) {
@@ -307,7 +307,7 @@ func @f(%x: f64[3]) {
   %p = dot %x, %w  // nan
   %s = min %p, 5
   ret %s
-})", "grad(@f)", {"f32[2] [1, 2]", "f32[2] [inf, 1]"}, {"backward pass", "%x.ct"}},
+})", "grad(@f)", {"f32[2] [1, 2]", "f32[2] [inf, 1]"}, {"backward pass", "%x.t.ct[0]"}},
   {"backward_matrix", R"(func @f(%x: f32[2,2], %w: f32[2,2]) {
   %p = matmul %x, %w  // nan
   %c = clamp 0, %p, 5
@@ -356,12 +356,14 @@ func @f(%x: f32[3,2], %w: f32[3,2]) {
   ret %s
 })", "grad(@f)", {"f32[3,2] [[1, 2], [1, 2], [1, 2]]", "f32[3,2] [[1, 1], [1, inf], [1, 1]]"},
    {"backward pass", "in lane 1"}},
+  // The tangent of %p is nan in lane 1, whose direction is [0, 1]; no result has that nan, as the cotangent of %q is 0,
+  // but one of the backward pass over the same line.
   {"second_order", R"(func @f(%x: f32[2], %w: f32[2]) {
-  %p = dot %x, %w
-  %q = mul %p, %p  // nan
+  %p = dot %x, %w  // nan
+  %q = mul %p, %p
   %s = min %q, 5
   ret %s
-})", "hessian(@f)", {"f32[2] [1, 2]", "f32[2] [inf, 1]"}, {}},
+})", "hessian(@f)", {"f32[2] [1, 2]", "f32[2] [inf, 1]"}, {"[dot_general]", "in lane"}},
 };
 // clang-format on
 
@@ -429,6 +431,34 @@ TEST(NanTrap, LiveTellsTheStepOfTheOneThatIsSeen) {
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().loc.line, 3u);
   EXPECT_NE(all_of(out.error()).find("in step 4 of the scan"), std::string::npos) << all_of(out.error());
+}
+
+TEST(NanTrap, TellsTangentsFromCotangents) {
+  const char* source = R"(func @f(%x: f32[2], %w: f32[2]) {
+  %p = dot %x, %w
+  %q = mul %p, %p
+  %s = min %q, 5
+  ret %s
+})";
+  const auto message = [&](NanTrap trap) {
+    const auto vm = make_vm(trap, source);
+    const auto out = call(*vm, "hessian(@f)", {"f32[2] [1, 2]", "f32[2] [inf, 1]"});
+    return out ? "none" : out.error().message;
+  };
+  EXPECT_EQ(message(NanTrap::All), "[dot_general] gives nan: %p.t.b in lane 1");
+  EXPECT_EQ(message(NanTrap::Live), "[dot_general] gives nan: %x.t.ct.t.b[0] in lane 0");
+}
+
+// What is not run gives no nan.
+TEST(NanTrap, DeadCodeGivesNone) {
+  const char* source = R"(func @f(%x: f32[2]) {
+  %y = log %x
+  %z = add %x, 1
+  ret %z
+})";
+  const auto vm = make_vm(NanTrap::All, source);
+  const auto out = call(*vm, "@f", {"f32[2] [-1, 1]"});
+  EXPECT_TRUE(out) << all_of(out.error());
 }
 
 TEST(NanTrap, NamesAnInput) {
