@@ -73,6 +73,8 @@ struct Used {
   const char* typed = callee;  // whose parameters have the same types, all written in full
 };
 
+void PrintTo(const Used& u, std::ostream* out) { *out << u.callee; }
+
 class MemoryUse : public ::testing::TestWithParam<Used> {};
 
 TEST_P(MemoryUse, OfACallIsExact) {
@@ -99,13 +101,12 @@ TEST_P(MemoryUse, OfACallIsExact) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MemoryUse,
-                         ::testing::Values(Used{"@scalar"}, Used{"@sorted"}, Used{"@scanned"}, Used{"@nested"},
-                                           Used{"grad(@loss)"},
-                                           Used{"vmap(@scalar, axis_size=1000, in_dims=[none], out_dims=[none])",
-                                                "@scalar"},
-                                           Used{"fwd(@loss)"}),
-                         [](const auto& given) { return "n" + std::to_string(given.index); });
+INSTANTIATE_TEST_SUITE_P(
+    All, MemoryUse,
+    ::testing::Values(Used{"@scalar"}, Used{"@sorted"}, Used{"@scanned"}, Used{"@nested"}, Used{"grad(@loss)"},
+                      Used{"vmap(@scalar, axis_size=1000, in_dims=[none], out_dims=[none])", "@scalar"},
+                      Used{"fwd(@loss)"}),
+    [](const auto& given) { return "n" + std::to_string(given.index); });
 
 TEST(MemoryUse, OfAPackIsWhatGoesWithIt) {
   const auto vm = make_vm();
