@@ -24,8 +24,9 @@ void raise(std::atomic<std::int64_t>& peak, std::int64_t now) {
 void* from_system(std::size_t bytes) noexcept {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   if (bytes < kHugePage) return std::aligned_alloc(kAlignment, bytes);
-  void* memory = std::aligned_alloc(kHugePage, bytes);
-  if (memory) madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, kHugePage, bytes) != 0) return nullptr;
+  madvise(memory, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }
 
