@@ -26,8 +26,7 @@ void add_args(tfbc::Sink& out, std::span<const ArgType> args) {
 // The whole of what a function depends on: the build, the instruction set, the program with its lines, the callee, the
 // arguments. Custom ops are the host's, and packs belong to one process.
 std::vector<std::byte> VM::disk_key(const FunctionKey& key) {
-  if (!disk_ || !disk_->is_on() || functionalize_ || nan_trap_ != NanTrap::Off || !program_.module().externs.empty())
-    return {};
+  if (!disk_ || !disk_->is_on() || functionalize_ || !program_.module().externs.empty()) return {};
   if (std::ranges::any_of(key.args, [](const ArgType& a) { return a.pack != kNone<TypeId>; })) return {};
   const std::string build = build_id();
   if (build.empty()) return {};

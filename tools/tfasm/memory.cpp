@@ -9,7 +9,6 @@
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
 #include "vm/memory_use.h"
-#include "vm/type_text.h"
 
 namespace tfvm::tool {
 
@@ -21,18 +20,7 @@ struct Options {
 
 Status memory(VM& vm, const Options& o) {
   if (Status s = load_file(vm, o.file); !s) return s;
-  std::vector<TypeId> types;
-  if (o.args.empty()) {
-    Result<std::vector<TypeId>> fixed = vm.fixed_types(o.function);
-    if (!fixed) return std::move(fixed).error().note("--args gives the types of the arguments");
-    types = *std::move(fixed);
-  } else {
-    const std::lock_guard guard(vm.lock());
-    Result<std::vector<TypeId>> given = parse_types(vm.tables().types, o.args);
-    if (!given) return std::move(given).error();
-    types = *std::move(given);
-  }
-  const Result<Function> f = vm.entry(o.function, types);
+  const Result<Function> f = entry_for(vm, o.function, o.args);
   if (!f) return f.error();
   const CallBytes b = call_bytes(*f);
   fmt::print("{:>14} working memory, once for a context\n", b.working);

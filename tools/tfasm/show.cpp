@@ -10,7 +10,6 @@
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
 #include "vm/plan/walk.h"
-#include "vm/type_text.h"
 
 namespace tfvm::tool {
 
@@ -47,18 +46,7 @@ void show_plan(Tables& t, const Plan& p, NestCompiler& compiler, const Options& 
 
 Status show(VM& vm, const Options& o) {
   if (Status s = load_file(vm, o.file); !s) return s;
-  std::vector<TypeId> types;
-  if (o.args.empty()) {
-    Result<std::vector<TypeId>> fixed = vm.fixed_types(o.function);
-    if (!fixed) return std::move(fixed).error().note("--args gives the types of the arguments");
-    types = *std::move(fixed);
-  } else {
-    const std::lock_guard guard(vm.lock());
-    Result<std::vector<TypeId>> given = parse_types(vm.tables().types, o.args);
-    if (!given) return std::move(given).error();
-    types = *std::move(given);
-  }
-  const Result<Function> f = vm.entry(o.function, types);
+  const Result<Function> f = entry_for(vm, o.function, o.args);
   if (!f) return f.error();
   if (!f->plan) return Error(Code::Unsupported, "a function that writes runs as written: show its functionalized form");
   NestCompiler compiler(o.isa == "avx2" ? Isa::Avx2 : NestCompiler::best_isa());

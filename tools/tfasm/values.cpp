@@ -77,6 +77,19 @@ Result<Callee*> find_function(VM& vm, const std::string& text) {
   return vm.program().callee(parsed->pools, parsed->callee);
 }
 
+Result<Function> entry_for(VM& vm, const std::string& function, const std::string& args) {
+  Result<std::vector<TypeId>> types = std::vector<TypeId>();
+  if (args.empty()) {
+    types = vm.fixed_types(function);
+    if (!types) return std::move(types).error().note("--args gives the types of the arguments");
+  } else {
+    const std::lock_guard guard(vm.lock());
+    types = parse_types(vm.tables().types, args);
+    if (!types) return std::move(types).error();
+  }
+  return vm.entry(function, *types);
+}
+
 Result<Function> prepare(VM& vm, Callee& f, std::span<const TypeId> types) {
   std::unique_lock guard(vm.lock());
   const Result<Step> step = vm.program().entry(f, types);

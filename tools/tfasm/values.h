@@ -19,6 +19,9 @@ Result<Callee*> find_function(VM& vm, const std::string& text);
 // For arguments of these types, ready to be called.
 Result<Function> prepare(VM& vm, Callee& f, std::span<const TypeId> types);
 
+// The function ready to be called for what `--args` gives: types, or nothing where it fixes them itself.
+Result<Function> entry_for(VM& vm, const std::string& function, const std::string& args);
+
 // What `--arg` gives: a literal, with or without its type, or the name of a file; an .npz gives all its arrays, in
 // order. A literal without a type takes the dtype that `f` has for it, after the files and typed literals are known.
 Result<std::vector<Value>> read_arguments(VM& vm, Callee& f, const std::vector<std::string>& texts);

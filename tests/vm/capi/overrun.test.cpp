@@ -108,7 +108,12 @@ TEST_P(Overrun, SlicesEndInTimeWithTheSameBits) {
   }
   ASSERT_EQ(s, TFVM_OK) << h.error();
   EXPECT_EQ(std::memcmp(whole.data(), sliced.data(), x.size() * sizeof(double)), 0);
-  if (over.size() < 5) GTEST_SKIP() << "it was through in " << over.size() + 1 << " slices here";
+  // A sum over outer dims is waited for, and so is what takes less than a slice.
+  const std::string_view what = GetParam();
+  if (what != "@nest" && what != "@memory") {
+    ASSERT_GT(over.size(), 4u);
+  }
+  over.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count() - kSlice);
   std::ranges::sort(over);
   RecordProperty("median_us", std::to_string(over[over.size() / 2]));
   RecordProperty("largest_us", std::to_string(over.back()));
