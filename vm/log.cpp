@@ -17,15 +17,25 @@ bool names(std::string_view list, std::string_view category) {
   return false;
 }
 
+void print(std::string_view category, const std::string& message) {
+  std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(category.size()), category.data(), message.c_str());
+}
+
 }  // namespace
 
 LogFn log_of_environment() {
   const char* list = std::getenv("TFVM_LOG");
   if (!list || !*list) return {};
   return [chosen = std::string(list)](std::string_view category, const std::string& message) {
-    if (!names(chosen, category)) return;
-    std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(category.size()), category.data(), message.c_str());
+    if (category == kNotice || names(chosen, category)) print(category, message);
   };
+}
+
+void give_notice(const LogFn& log, const std::string& message) {
+  if (log)
+    log(kNotice, message);
+  else
+    print(kNotice, message);
 }
 
 }  // namespace tfvm

@@ -32,6 +32,10 @@ class TierCore {
 namespace {
 
 constexpr std::int64_t kNever = std::int64_t{1} << 62;
+constexpr std::string_view kRefused =
+    "the system gives no executable memory, so there is no machine code and calls are interpreted, which is slower; "
+    "allow it (seccomp, SELinux execmem, MemoryDenyWriteExecute of systemd), or set TFVM_TIER=interp, which plans for "
+    "the interpreter and is silent";
 
 }  // namespace
 
@@ -134,13 +138,23 @@ void NativeSlot::compile() {
   }
 }
 
-Tiers::Tiers(const TierOptions& options) : core_(std::make_shared<TierCore>(options)) {}
+Tiers::Tiers(const TierOptions& options, Notice notice)
+    : core_(std::make_shared<TierCore>(options)), notice_(std::move(notice)) {}
 Tiers::~Tiers() { core_->stop(); }
 
+bool Tiers::is_refused() {
+  if (!core_->compiler.is_refused()) return false;
+  if (const Notice notice = std::exchange(notice_, {})) notice(std::string(kRefused));
+  return true;
+}
+
 std::shared_ptr<NativeSlot> Tiers::slot(NativeSlot::Make make) {
-  if (core_->options.tier == Tier::Interp || !NestCompiler::is_available()) return nullptr;
+  if (core_->options.tier == Tier::Interp || !NestCompiler::is_available() || is_refused()) return nullptr;
   auto slot = std::make_shared<NativeSlot>(core_, std::move(make));
-  if (core_->options.tier == Tier::Jit && core_->claim(*slot)) slot->compile();
+  if (core_->options.tier == Tier::Jit && core_->claim(*slot)) {
+    slot->compile();
+    is_refused();  // it may be, after code that there was room for
+  }
   return slot;
 }
 

@@ -68,11 +68,13 @@ class NativeSlot : public std::enable_shared_from_this<NativeSlot> {
 // Of one VM. Ends its thread when it goes; slots may outlive it.
 class Tiers {
  public:
-  explicit Tiers(const TierOptions& options);
+  // `notice` is told once, by whoever asks for a slot, that the system lets no machine code run.
+  using Notice = std::function<void(const std::string& message)>;
+  explicit Tiers(const TierOptions& options, Notice notice = {});
   ~Tiers();
   Tiers(const Tiers&) = delete;
 
-  // Null where no code is ever made.
+  // Null where no code is ever made. Asked for by one thread at a time.
   std::shared_ptr<NativeSlot> slot(NativeSlot::Make make);
   const TierOptions& options() const;
   NestCompiler& compiler();
@@ -82,7 +84,10 @@ class Tiers {
   void wait();
 
  private:
+  bool is_refused();
+
   std::shared_ptr<TierCore> core_;
+  Notice notice_;  // empty when it has been given
 };
 
 }  // namespace tfvm

@@ -48,7 +48,7 @@ VM::VM(const VmOptions& options)
       env_{tables_, BuilderOptions{&evaluator_, options.simplify}, &program_, {}, {}},
       table_(transform_table(env_)),
       program_(tables_, ProgramOptions{BuilderOptions{&evaluator_, options.simplify}, &table_}),
-      tiers_(options.tier),
+      tiers_(options.tier, [this](const std::string& message) { give_notice(env_.log, message); }),
       plans_(plan_options(options, tiers_)),
       eager_(
           plans_, [this](FunctionId f) { return licm(env_, f); }, options.nan_trap != NanTrap::Off),

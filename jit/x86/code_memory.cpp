@@ -20,8 +20,7 @@ Result<void*> CodeMemory::add(asmjit::CodeHolder& code) {
     return Error(Code::Internal, "generated code has an open label");
   void *run = nullptr, *write = nullptr;
   const std::size_t size = code.codeSize();
-  if (allocator_.alloc(&run, &write, size) != asmjit::kErrorOk || run == write)
-    return Error(Code::Memory, "the system gives no executable memory");
+  if (allocator_.alloc(&run, &write, size) != asmjit::kErrorOk || run == write) return refused();
   if (code.relocateToBase(reinterpret_cast<std::uint64_t>(run)) != asmjit::kErrorOk ||
       code.copyFlattenedData(write, size) != asmjit::kErrorOk) {
     allocator_.release(run);
@@ -29,6 +28,13 @@ Result<void*> CodeMemory::add(asmjit::CodeHolder& code) {
   }
   bytes_ += size;
   return run;
+}
+
+bool CodeMemory::is_given() {
+  void *run = nullptr, *write = nullptr;
+  if (allocator_.alloc(&run, &write, 1) != asmjit::kErrorOk) return false;
+  allocator_.release(run);
+  return run != write;
 }
 
 void CodeMemory::release(void* code, std::size_t size) {

@@ -11,6 +11,9 @@ namespace tfvm::x86 {
 class CodeMemory {
  public:
   CodeMemory();
+  // Whether the system maps anything executable. What it maps for this serves the first code.
+  bool is_given();
+  static Error refused() { return {Code::Memory, "the system gives no executable memory"}; }
   // Copies finished code to where it can run; gives its address. It stays until this is destroyed. Memory: the
   // system maps nothing executable.
   Result<void*> add(asmjit::CodeHolder& code);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <unordered_map>
 
 #include "jit/x86/code_memory.h"
@@ -68,7 +67,8 @@ struct NestCompiler::State {
   };
   using CodeRef = std::shared_ptr<const Made>;
   std::unordered_map<std::string, CodeRef> codes;  // by the key of the shape
-  std::optional<Error> refused;
+  std::once_flag probed;
+  std::atomic<bool> is_refused{false};
   std::atomic<std::size_t> shapes{0}, bytes{0};  // read without the lock, which is held while code is emitted
 
   int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
@@ -99,13 +99,13 @@ template <class Shape>
 Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& shape) {
   const std::string k = key(shape);
   if (const auto it = codes.find(k); it != codes.end()) return it->second;
-  if (refused) return *refused;
+  if (is_refused) return x86::CodeMemory::refused();
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
   if (Status s = emit(shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
   const Result<void*> at = memory.add(code);
   if (!at) {
-    if (at.error().code == Code::Memory) refused = at.error();
+    if (at.error().code == Code::Memory) is_refused = true;
     return at.error();
   }
   const auto made = std::make_shared<const Made>(Made{reinterpret_cast<NativeNest::Entry>(*at), code.codeSize()});
@@ -136,6 +136,13 @@ Result<std::string> NestCompiler::State::listing(const Result<Shaped>& shaped) c
   return std::string(logger.data(), logger.dataSize());
 }
 
+bool NestCompiler::is_refused() {
+  std::call_once(state_->probed, [&] {
+    const std::lock_guard guard(state_->lock);
+    if (!state_->memory.is_given()) state_->is_refused = true;
+  });
+  return state_->is_refused;
+}
 Result<NativeNest> NestCompiler::compile(const Nest& nest) {
   return state_->compile(x86::take_apart(nest, state_->reg_bytes()));
 }

@@ -73,6 +73,8 @@ class NestCompiler {
   ~NestCompiler();
   NestCompiler(const NestCompiler&) = delete;
 
+  // Whether the system gives no executable memory: asked the first time, and known when a compilation met it.
+  bool is_refused();
   // Unsupported: a nest that has no native code. Memory: the system refuses executable memory; later calls fail at
   // once.
   Result<NativeNest> compile(const Nest& nest);

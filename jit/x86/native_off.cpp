@@ -18,6 +18,7 @@ Isa NestCompiler::best_isa() { return Isa::Avx2; }
 NestCompiler::NestCompiler(Isa) {}
 NestCompiler::~NestCompiler() = default;
 
+bool NestCompiler::is_refused() { return false; }
 Result<NativeNest> NestCompiler::compile(const Nest&) { return none(); }
 Result<NativeNest> NestCompiler::compile(const LoopNest&) { return none(); }
 Result<std::string> NestCompiler::listing(const Nest&) { return none(); }

@@ -11,10 +11,10 @@
    Conventions. Functions that can fail give a tfvm_status, 0 where they did not, and write to *error, where it is not
    NULL, only when they fail. Results are written only on success. Strings are UTF-8 and end with 0, unless a size goes
    with them. Structs begin with their size, so that they may grow: use the initializers, or zero them and set `size`.
-   Nothing is thrown, printed or aborted, and no thread is made (but one that compiles, under TFVM_TIER=auto). What a
-   function is given is not kept, unless it says so. Threads. A VM and its functions may be used from all threads; a
-   context, builder or value from one at a time. Handles may be released in any order; a function, context or value
-   keeps what it needs of its VM.
+   Nothing is thrown, aborted or printed (but one notice, see `log`), and no thread is made (but one that compiles,
+   under TFVM_TIER=auto). What a function is given is not kept, unless it says so. Threads. A VM and its functions may
+   be used from all threads; a context, builder or value from one at a time. Handles may be released in any order; a
+   function, context or value keeps what it needs of its VM.
    docs/embedding.md tells more. */
 
 #include <tfvm/base.h>

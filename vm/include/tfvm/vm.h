@@ -16,7 +16,8 @@ typedef struct tfvm_vm_options {
   /* What passes and caches have to say, by category: "batch_rule" (ops that have no rule of their own), "guards",
      "recompiles" (which argument of a function is not as before), "fusion", "reinplace", … Called from the thread that
      loads or prepares; it must not use the VM. NULL: what TFVM_LOG=guards,recompiles,… of the environment names goes to
-     stderr. */
+     stderr. "native" says once that the system refuses executable memory, so calls are interpreted; without a log it
+     goes to stderr whatever TFVM_LOG names, but under TFVM_TIER=interp. */
   void (*log)(void* user, const char* category, const char* message);
   void* log_user;
   uint64_t flags; /* TFVM_FUNCTIONALIZE, TFVM_NAN_TRAP, TFVM_NAN_TRAP_LIVE, or 0 */
@@ -36,10 +37,11 @@ typedef struct tfvm_vm_options {
  */
 #define TFVM_FUNCTIONALIZE ((uint64_t)1)
 
-/* Calls fail with TFVM_ASSERT at the first nan that an op gives or an input holds; the error has the op's line and tells
-   the element, the lane of vmap and the step of each loop around. LIVE: only where it reaches an output, so what a
-   select masks may be nan. Calls take up to half more time, and allocate; one that fails is made twice. A call in slices
-   sees nan in its outputs alone, when it is through. TFVM_NAN_TRAP=1 or =live in the environment does the same. */
+/* Calls fail with TFVM_ASSERT at the first nan that an op gives or an input holds; the error has the op's line and
+   tells the element, the lane of vmap and the step of each loop around. LIVE: only where it reaches an output, so what
+   a select masks may be nan. Calls take up to half more time, and allocate; one that fails is made twice. A call in
+   slices sees nan in its outputs alone, when it is through. TFVM_NAN_TRAP=1 or =live in the environment does the same.
+ */
 #define TFVM_NAN_TRAP ((uint64_t)2)
 #define TFVM_NAN_TRAP_LIVE ((uint64_t)4)
 
