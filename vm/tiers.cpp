@@ -6,7 +6,8 @@ namespace tfvm {
 
 class TierCore {
  public:
-  explicit TierCore(const TierOptions& o) : options(o), compiler(o.isa.value_or(NestCompiler::best_isa())) {}
+  explicit TierCore(const TierOptions& o)
+      : options(o), compiler(o.isa.value_or(NestCompiler::best_isa()), o.few_registers) {}
 
   void push(const std::shared_ptr<NativeSlot>& slot);
   void wait();
@@ -51,6 +52,7 @@ TierOptions tier_options_of_environment() {
   if (const char* tier = std::getenv("TFVM_TIER")) o.tier = parse_tier(tier).value_or(o.tier);
   if (const char* sync = std::getenv("TFVM_SYNC")) o.sync = *sync == '1';
   if (const char* isa = std::getenv("TFVM_ISA"); isa && std::string_view(isa) == "avx2") o.isa = Isa::Avx2;
+  if (const char* chaos = std::getenv("TFVM_CHAOS")) o.few_registers = std::string_view(chaos) == "few_registers";
   return o;
 }
 

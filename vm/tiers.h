@@ -29,8 +29,9 @@ struct TierOptions {
   bool sync = false;
   std::optional<Isa> isa;                    // none: the best that the machine has
   std::int64_t hot = std::int64_t{1} << 19;  // auto: of the time_of a nest's runs, before it is compiled
+  bool few_registers = false;                // for tests: machine code spills what it can (NestCompiler)
 };
-// The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2.
+// The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2, TFVM_CHAOS=few_registers.
 TierOptions tier_options_of_environment();
 
 class TierCore;

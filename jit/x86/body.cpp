@@ -50,7 +50,7 @@ Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
       a_(e.a),
       code_(e.code),
       order_(std::move(order)),
-      r_(e.a, e.code, e.frame, e.pool, order_, e.is_avx512),
+      r_(e.a, e.code, e.frame, e.pool, order_, e.is_avx512, e.registers()),
       trip_(trip) {
   std::vector<std::uint8_t> own(code_.size(), 0);
   for (LaneId v : order_) own[v] = 1;

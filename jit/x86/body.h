@@ -40,6 +40,7 @@ class Body {
   void check(LaneId v);
   void call(LaneId v);
   void rare_call(LaneId v);
+  void any_lane(const std::vector<LaneId>& masks);
   void call_part(LaneId v);
 
   // Memory of a part of an access at the present trip; may use rax and rdx.

@@ -53,9 +53,11 @@ void Body::call(LaneId v) {
         const ax::Vec bytes = ax::xmm(r_.temp().id());
         mask_to_bytes(x, bytes);
         a_.vmovups(e_.at(e_.call_in[j] + static_cast<int>(k) * lanes_of(4)), bytes);
+        r_.unpin(bytes);
       } else {
         store_operand(e_.at(e_.call_in[j] + static_cast<int>(k) * lanes_of(size) * size), x, c.dtypes[j]);
       }
+      r_.unpin(x);
     }
   r_.flush();
   call_buffers(c, {});
@@ -76,41 +78,48 @@ void Body::call_part(LaneId v) {
   a_.vmovups(sized(to, bytes), e_.at(e_.call_out + k * bytes));
 }
 
+// eax: lanes that are set in one of the masks.
+void Body::any_lane(const std::vector<LaneId>& masks) {
+  ax::Reg any = r_.reg(masks[0]);
+  if (masks.size() > 1) {
+    const ax::Reg first = any;
+    any = e_.is_avx512 ? ax::Reg(r_.mask_temp()) : ax::Reg(r_.temp());
+    for (std::size_t k = 1; k < masks.size(); ++k) {
+      const ax::Reg mask = r_.reg(masks[k]);
+      a_.emit(e_.is_avx512 ? ax::Inst::kIdKorw : ax::Inst::kIdVorps, any, k == 1 ? first : any, mask);
+      r_.unpin(mask);
+    }
+    r_.unpin(first);
+  }
+  if (e_.is_avx512)
+    a_.kmovw(ax::eax, any.as<ax::KReg>());
+  else
+    code_[masks[0]].width == 4 ? a_.vmovmskps(ax::eax, any.as<ax::Vec>()) : a_.vmovmskpd(ax::eax, any.as<ax::Vec>());
+  r_.unpin(any);
+}
+
 // The usual results stay where they are; a set mask leads to a place where everything is saved, the function is called
 // on all lanes, and the results are put in the place of the usual ones.
 void Body::rare_call(LaneId v) {
   const LaneCall& c = code_.calls()[code_[v].bits];
-  const int width = code_[c.masks[0]].width;
   RareCall rare{a_.newLabel(), a_.newLabel(), &c, {}, {}, {}};
+  std::size_t most = 1 + 2 * c.usual.size();
+  for (const auto& parts : c.in) most += parts.size();
+  const bool is_tight = static_cast<int>(most) > r_.available();
   for (const auto& parts : c.in) {
     rare.in.emplace_back();
-    for (LaneId p : parts) rare.in.back().push_back(r_.where(p));
+    for (LaneId p : parts) rare.in.back().push_back(is_tight ? aj::Operand(r_.in_memory(p)) : r_.where(p));
   }
-  for (LaneId m : c.masks) r_.reg(m);
-  if (e_.is_avx512) {
-    ax::KReg any = r_.reg(c.masks[0]).as<ax::KReg>();
-    if (c.masks.size() > 1) {
-      const ax::KReg t = r_.mask_temp();
-      for (std::size_t k = 1; k < c.masks.size(); ++k) a_.korw(t, k == 1 ? any : t, r_.reg(c.masks[k]).as<ax::KReg>());
-      any = t;
-    }
-    a_.kmovw(ax::eax, any);
-  } else {
-    ax::Vec any = r_.reg(c.masks[0]).as<ax::Vec>();
-    if (c.masks.size() > 1) {
-      const ax::Vec t = r_.temp();
-      for (std::size_t k = 1; k < c.masks.size(); ++k) a_.vorps(t, k == 1 ? any : t, r_.reg(c.masks[k]).as<ax::Vec>());
-      any = t;
-    }
-    width == 4 ? a_.vmovmskps(ax::eax, any) : a_.vmovmskpd(ax::eax, any);
-  }
+  any_lane(c.masks);
   for (std::size_t k = 0; k < c.usual.size(); ++k) {
     const bool again =
         std::find(c.usual.begin() + static_cast<std::ptrdiff_t>(k) + 1, c.usual.end(), c.usual[k]) != c.usual.end();
+    const ax::Reg from = r_.reg(c.usual[k]);
     rare.results.push_back(r_.take(v + 1 + static_cast<LaneId>(k), c.usual[k], again));
+    if (from != rare.results.back()) r_.unpin(from);
   }
   rare.live = r_.live();
-  a_.test(ax::eax, (1 << lanes_of(width)) - 1);
+  a_.test(ax::eax, (1 << lanes_of(code_[c.masks[0]].width)) - 1);
   a_.jnz(rare.entry);
   a_.bind(rare.back);
   rare_calls_.push_back(std::move(rare));

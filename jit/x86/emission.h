@@ -33,14 +33,18 @@ struct Emission {
   aj::Label redo;                                                     // where LaneOp::Check leads
   bool is_light = false;      // a single point: no register is saved, arguments are only read at first, from rsi
   bool is_streaming = false;  // whole trips store past the caches
+  bool few_registers = false;
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
 
   int reg_bytes() const { return code.reg_bytes(); }
+  // Vector registers of values: those below this number. Sums may have others.
+  int registers() const { return few_registers ? kFewRegisters : is_avx512 ? 32 : 16; }
   ax::Mem arg(int k) const { return ax::ptr(is_light ? ax::rsi : kArgs, 8 * k); }
   ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
   ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
 
+  static constexpr int kFewRegisters = 5;    // a rare call of four registers of lanes takes as many
   static constexpr ax::Gp kArgs = ax::rbx;   // the arguments
   static constexpr ax::Gp kIndex = ax::r12;  // points of the inner loop that are done
   static constexpr ax::Gp kEnd = ax::r13;    // of the inner loop's whole trips

@@ -12,12 +12,13 @@ namespace {
 
 class NestEmitter {
  public:
-  NestEmitter(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder)
+  NestEmitter(const NestShape& shape, Target target, aj::CodeHolder& holder)
       : shape_(shape),
         holder_(holder),
         a_(&holder),
-        code_(shape.lanes, is_avx512 && !shape.one ? 64 : kOneBytes),
-        e_{a_, shape, code_, {}, Pool(a_, code_.reg_bytes()), is_avx512} {
+        code_(shape.lanes, target.is_avx512 && !shape.one ? 64 : kOneBytes),
+        e_{a_, shape, code_, {}, Pool(a_, code_.reg_bytes()), target.is_avx512} {
+    e_.few_registers = target.few_registers;
     a_.setErrorHandler(&failed_);
   }
 
@@ -165,9 +166,9 @@ void NestEmitter::loops() {
 
 }  // namespace
 
-Status emit_nest(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder) {
-  if (shape.schedule != Schedule::Plain) return emit_reduction(shape, is_avx512, holder);
-  return NestEmitter(shape, is_avx512, holder).run();
+Status emit_nest(const NestShape& shape, Target target, aj::CodeHolder& holder) {
+  if (shape.schedule != Schedule::Plain) return emit_reduction(shape, target, holder);
+  return NestEmitter(shape, target, holder).run();
 }
 
 }  // namespace tfvm::x86

@@ -7,13 +7,19 @@
 
 namespace tfvm::x86 {
 
+// What code is made for.
+struct Target {
+  bool is_avx512 = false;
+  bool few_registers = false;  // for tests (NestCompiler)
+};
+
 // Emits void(std::byte* const* bases, const std::int64_t* args) into `holder`, which is initialised. Internal: the
 // assembler refused an instruction.
-Status emit_nest(const NestShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
+Status emit_nest(const NestShape& shape, Target target, asmjit::CodeHolder& holder);
 // The same of a loop.
-Status emit_loop(const LoopShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
+Status emit_loop(const LoopShape& shape, Target target, asmjit::CodeHolder& holder);
 
 // The same of a nest with reductions (emit_reduce.cpp).
-Status emit_reduction(const NestShape& shape, bool is_avx512, asmjit::CodeHolder& holder);
+Status emit_reduction(const NestShape& shape, Target target, asmjit::CodeHolder& holder);
 
 }  // namespace tfvm::x86

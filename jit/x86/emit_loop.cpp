@@ -16,13 +16,14 @@ const ax::Gp kTrips = Emission::kEnd;  // that are left
 
 class LoopEmitter {
  public:
-  LoopEmitter(const LoopShape& loop, bool is_avx512, aj::CodeHolder& holder)
+  LoopEmitter(const LoopShape& loop, Target target, aj::CodeHolder& holder)
       : loop_(loop),
         shape_(loop.nest),
         holder_(holder),
         a_(&holder),
         code_(shape_.lanes, loop.reg_bytes),
-        e_{a_, shape_, code_, {}, Pool(a_, loop.reg_bytes), is_avx512} {
+        e_{a_, shape_, code_, {}, Pool(a_, loop.reg_bytes), target.is_avx512} {
+    e_.few_registers = target.few_registers;
     a_.setErrorHandler(&failed_);
   }
 
@@ -175,14 +176,14 @@ void LoopEmitter::lay_out() {
 
 // A few registers are left for what happens within a trip.
 void LoopEmitter::place_carries() {
-  const int most = e_.is_avx512 ? 20 : 9;
+  const int most = e_.few_registers ? 2 : e_.is_avx512 ? 20 : 9;
   int taken = 0;
   for (std::size_t k = 0; k < reads_.size(); ++k) {
     const auto first = std::ranges::find(reads_, reads_[k]) - reads_.begin();  // one element of all lanes is in one
     if (reads_[k] == code_.next[k] || first < static_cast<std::ptrdiff_t>(k)) continue;
     Carried c{reads_[k], code_.next[k], -1, e_.home[reads_[k]]};
     const bool is_mask_register = e_.is_avx512 && is_mask(code_[c.read].op);
-    if (!is_mask_register && taken < most) c.reg = (e_.is_avx512 ? 31 : 15) - taken++;
+    if (!is_mask_register && taken < most) c.reg = e_.registers() - 1 - taken++;
     e_.carries.push_back(c);
   }
 }
@@ -250,8 +251,8 @@ void LoopEmitter::prefetch(Trip trip) {
 
 }  // namespace
 
-Status emit_loop(const LoopShape& shape, bool is_avx512, aj::CodeHolder& holder) {
-  return LoopEmitter(shape, is_avx512, holder).run();
+Status emit_loop(const LoopShape& shape, Target target, aj::CodeHolder& holder) {
+  return LoopEmitter(shape, target, holder).run();
 }
 
 }  // namespace tfvm::x86

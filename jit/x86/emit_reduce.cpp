@@ -1,7 +1,6 @@
 // What the schedules share: prologue, loops, trees.
 #include <algorithm>
 
-#include "jit/x86/emit.h"
 #include "jit/x86/reduce_emitter.h"
 
 namespace tfvm::x86 {
@@ -15,13 +14,14 @@ ax::Mem qword(ax::Mem m) {
 
 }  // namespace
 
-ReduceEmitter::ReduceEmitter(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder)
+ReduceEmitter::ReduceEmitter(const NestShape& shape, Target target, aj::CodeHolder& holder)
     : shape_(shape),
       holder_(holder),
       a_(&holder),
-      code_(shape.lanes, is_avx512 ? 64 : 32),
-      e_{a_, shape, code_, {}, Pool(a_, is_avx512 ? 64 : 32), is_avx512},
+      code_(shape.lanes, target.is_avx512 ? 64 : 32),
+      e_{a_, shape, code_, {}, Pool(a_, target.is_avx512 ? 64 : 32), target.is_avx512},
       low_(shape, code_, Lowering::Zeros::Checked) {
+  e_.few_registers = target.few_registers;
   a_.setErrorHandler(&failed_);
 }
 
@@ -183,8 +183,8 @@ void ReduceEmitter::end_loop(int loop, bool within) {
   end_rounds(e_, counters_[static_cast<std::size_t>(loop)], loop, heads_[static_cast<std::size_t>(loop)]);
 }
 
-Status emit_reduction(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder) {
-  return ReduceEmitter(shape, is_avx512, holder).run();
+Status emit_reduction(const NestShape& shape, Target target, aj::CodeHolder& holder) {
+  return ReduceEmitter(shape, target, holder).run();
 }
 
 }  // namespace tfvm::x86

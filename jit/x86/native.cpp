@@ -19,11 +19,11 @@ Status init(asmjit::CodeHolder& code) {
   return Error(Code::Internal, "the assembler can't start");
 }
 
-Status emit(const x86::NestShape& s, bool is_avx512, asmjit::CodeHolder& code) {
-  return x86::emit_nest(s, is_avx512, code);
+Status emit(const x86::NestShape& s, x86::Target target, asmjit::CodeHolder& code) {
+  return x86::emit_nest(s, target, code);
 }
-Status emit(const x86::LoopShape& s, bool is_avx512, asmjit::CodeHolder& code) {
-  return x86::emit_loop(s, is_avx512, code);
+Status emit(const x86::LoopShape& s, x86::Target target, asmjit::CodeHolder& code) {
+  return x86::emit_loop(s, target, code);
 }
 
 }  // namespace
@@ -59,6 +59,7 @@ void NativeNest::run_trips(std::byte* const* bases, std::int64_t count) const {
 
 struct NestCompiler::State {
   const Isa isa;
+  const bool few_registers;
   std::mutex lock;
   x86::CodeMemory memory;
   struct Made {
@@ -71,6 +72,7 @@ struct NestCompiler::State {
   std::atomic<bool> is_refused{false};
   std::atomic<std::size_t> shapes{0}, bytes{0};  // read without the lock, which is held while code is emitted
 
+  x86::Target target() const { return {isa == Isa::Avx512, few_registers}; }
   int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
   void count() {
     shapes.store(codes.size(), std::memory_order_relaxed);
@@ -92,7 +94,8 @@ Isa NestCompiler::best_isa() {
   return has ? Isa::Avx512 : Isa::Avx2;
 }
 
-NestCompiler::NestCompiler(Isa isa) : state_(new State{.isa = isa}) {}
+NestCompiler::NestCompiler(Isa isa, bool few_registers)
+    : state_(new State{.isa = isa, .few_registers = few_registers}) {}
 NestCompiler::~NestCompiler() = default;
 
 template <class Shape>
@@ -102,7 +105,7 @@ Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& s
   if (is_refused) return x86::CodeMemory::refused();
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
-  if (Status s = emit(shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
+  if (Status s = emit(shape, target(), code); !s) return std::move(s).error();
   const Result<void*> at = memory.add(code);
   if (!at) {
     if (at.error().code == Code::Memory) is_refused = true;
@@ -132,7 +135,7 @@ Result<std::string> NestCompiler::State::listing(const Result<Shaped>& shaped) c
   if (Status s = init(code); !s) return std::move(s).error();
   asmjit::StringLogger logger;
   code.setLogger(&logger);
-  if (Status s = emit(shaped->shape, isa == Isa::Avx512, code); !s) return std::move(s).error();
+  if (Status s = emit(shaped->shape, target(), code); !s) return std::move(s).error();
   return std::string(logger.data(), logger.dataSize());
 }
 

@@ -69,7 +69,8 @@ class NestCompiler {
   static bool is_available();
   static Isa best_isa();
 
-  explicit NestCompiler(Isa isa = best_isa());
+  // `few_registers`: code has the least number of vector registers that it can do with, and spills; for tests.
+  explicit NestCompiler(Isa isa = best_isa(), bool few_registers = false);
   ~NestCompiler();
   NestCompiler(const NestCompiler&) = delete;
 

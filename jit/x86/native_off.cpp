@@ -15,7 +15,7 @@ struct NestCompiler::State {};
 
 bool NestCompiler::is_available() { return false; }
 Isa NestCompiler::best_isa() { return Isa::Avx2; }
-NestCompiler::NestCompiler(Isa) {}
+NestCompiler::NestCompiler(Isa, bool) {}
 NestCompiler::~NestCompiler() = default;
 
 bool NestCompiler::is_refused() { return false; }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "jit/x86/body.h"
+#include "jit/x86/emit.h"
 #include "jit/x86/lower.h"
 #include "jit/x86/reduce_op.h"
 
@@ -21,7 +22,7 @@ namespace tfvm::x86 {
 
 class ReduceEmitter {
  public:
-  ReduceEmitter(const NestShape& shape, bool is_avx512, aj::CodeHolder& holder);
+  ReduceEmitter(const NestShape& shape, Target target, aj::CodeHolder& holder);
   Status run();
 
  private:

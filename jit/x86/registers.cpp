@@ -9,7 +9,7 @@ constexpr std::uint32_t kNever = 0xffffffffu;
 }
 
 Registers::Registers(ax::Assembler& a, const LaneCode& code, Frame& frame, Pool& pool, std::vector<LaneId> order,
-                     bool has_mask_registers)
+                     bool has_mask_registers, int vectors)
     : a_(a),
       code_(code),
       frame_(frame),
@@ -20,6 +20,7 @@ Registers::Registers(ax::Assembler& a, const LaneCode& code, Frame& frame, Pool&
   vectors_.holds.assign(has_mask_registers ? 32 : 16, kNoLane);
   vectors_.pinned.assign(vectors_.holds.size(), 0);
   vectors_.locked = vectors_.pinned;
+  std::fill(vectors_.locked.begin() + vectors, vectors_.locked.end(), std::uint8_t{1});
   masks_.holds.assign(8, kNoLane);
   masks_.pinned.assign(8, 0);
   masks_.locked = masks_.pinned;
@@ -111,6 +112,10 @@ int Registers::free_register(File& f) {
       furthest = use;
     }
   }
+  if (best < 0) {
+    a_.reportError(aj::kErrorInvalidState, "no register is left for a value");
+    return f.first;
+  }
   evict(f.holds[static_cast<std::size_t>(best)]);
   return best;
 }
@@ -143,7 +148,7 @@ aj::Operand Registers::any(LaneId v) {
   if (x.reg < 0) {
     // Worth a register only where one is free and the value is needed again.
     const bool again = !is_last_use(v);
-    if (!again || std::ranges::find(vectors_.holds, kNoLane) == vectors_.holds.end()) return memory(v);
+    if (!again || !has_free_vector()) return memory(v);
   }
   return reg(v);
 }
@@ -151,6 +156,21 @@ aj::Operand Registers::any(LaneId v) {
 aj::Operand Registers::where(LaneId v) {
   if (values_[v].reg < 0) return memory(v);
   return reg(v);
+}
+
+ax::Mem Registers::in_memory(LaneId v) {
+  if (values_[v].reg >= 0) evict(v);
+  return memory(v);
+}
+
+void Registers::unpin(const ax::Reg& reg) { (reg.isVec() ? vectors_ : masks_).pinned[reg.id()] = 0; }
+
+int Registers::available() const { return static_cast<int>(std::ranges::count(vectors_.locked, std::uint8_t{0})); }
+
+bool Registers::has_free_vector() const {
+  for (std::size_t r = 0; r < vectors_.holds.size(); ++r)
+    if (vectors_.holds[r] == kNoLane && !vectors_.locked[r] && !vectors_.pinned[r]) return true;
+  return false;
 }
 
 void Registers::flush() {

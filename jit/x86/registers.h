@@ -13,9 +13,10 @@ namespace tfvm::x86 {
 
 class Registers {
  public:
-  // `order`: the instructions to be emitted. `has_mask_registers`: AVX-512.
+  // `order`: the instructions to be emitted. `has_mask_registers`: AVX-512. `vectors`: how many of the vector registers
+  // values may have, from the first on; sums have what they are told.
   Registers(ax::Assembler& a, const LaneCode& code, Frame& frame, Pool& pool, std::vector<LaneId> order,
-            bool has_mask_registers);
+            bool has_mask_registers, int vectors);
 
   // Before and after the instruction at a place of the order.
   void begin(std::size_t position);
@@ -27,6 +28,12 @@ class Registers {
   aj::Operand any(LaneId v);
   // Where the value stands, without moving it.
   aj::Operand where(LaneId v);
+  // Where the value stands in memory, to which it goes if it has a register.
+  ax::Mem in_memory(LaneId v);
+  // The register was read for the last time in this instruction, and may be had before its end.
+  void unpin(const ax::Reg& reg);
+  // Vector registers that an instruction may have at most.
+  int available() const;
   // All values go to memory: what follows may change every register.
   void flush();
   // A new register for the result. `over`: it may be that of an operand that is not needed any more.
@@ -73,6 +80,7 @@ class Registers {
   ax::Reg name(LaneId v, int id) const { return is_k(v) ? ax::Reg(ax::k(id)) : ax::Reg(vec(id)); }
   std::uint32_t next_use(LaneId v) const;
   int free_register(File& f);
+  bool has_free_vector() const;
   void evict(LaneId v);
   void load(LaneId v, int id);
   bool is_constant(LaneId v) const { return code_[v].op == LaneOp::Const; }

@@ -54,6 +54,9 @@ class RandomTiers : public ::testing::Test {
     ways_.push_back(std::make_unique<Way>("blocks", TierOptions{.tier = Tier::Interp}, false, false));
     ways_.push_back(std::make_unique<Way>("code", TierOptions{.tier = Tier::Jit}, true, true));
     ways_.push_back(std::make_unique<Way>("avx2", TierOptions{.tier = Tier::Jit, .isa = Isa::Avx2}, true, false));
+    for (const std::optional<Isa> isa : {std::optional<Isa>(), std::optional(Isa::Avx2)})
+      ways_.push_back(std::make_unique<Way>(
+          "few registers", TierOptions{.tier = Tier::Jit, .isa = isa, .few_registers = true}, true, true));
     ways_.push_back(std::make_unique<Way>("unfused", TierOptions{.tier = Tier::Jit}, false, false));
   }
 

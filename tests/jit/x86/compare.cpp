@@ -41,9 +41,14 @@ std::vector<Range> touched(const RandomNest& made) {
 
 }  // namespace
 
-std::vector<Isa> isas() {
-  if (NestCompiler::best_isa() == Isa::Avx512) return {Isa::Avx2, Isa::Avx512};
-  return {Isa::Avx2};
+std::vector<CodeTarget> code_targets() {
+  std::vector<CodeTarget> all{{Isa::Avx2, false}, {Isa::Avx2, true}};
+  if (NestCompiler::best_isa() == Isa::Avx512) all.insert(all.end(), {{Isa::Avx512, false}, {Isa::Avx512, true}});
+  return all;
+}
+
+std::string text(const CodeTarget& t) {
+  return std::string(t.isa == Isa::Avx512 ? "avx512" : "avx2") + (t.few_registers ? ", few registers" : "");
 }
 
 Compared compare_tiers(NestCompiler& compiler, const RandomNest& made, unsigned seed) {

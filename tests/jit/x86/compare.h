@@ -8,8 +8,13 @@ namespace tfvm {
 
 enum class Compared : std::uint8_t { Equal, Different, NoCode };
 
-// The instruction sets that this machine has.
-std::vector<Isa> isas();
+// What code can be made for here: the instruction sets that this machine has, with all registers and with few.
+struct CodeTarget {
+  Isa isa = Isa::Avx2;
+  bool few_registers = false;
+};
+std::vector<CodeTarget> code_targets();
+std::string text(const CodeTarget& t);
 
 // Each base has memory for exactly the elements that the nest touches; where they lie against a guard page (their end
 // or their start) alternates with `seed`. NaN equals NaN. NoCode: the nest has no native code.

@@ -159,8 +159,8 @@ const std::vector<DType> kLaneTypes{DType::Bool, DType::I32, DType::U32, DType::
 void compare_random(unsigned seed, int count, RandomNestOptions options, int ops,
                     const std::vector<std::vector<std::int64_t>>& shapes) {
   options.dtypes = kLaneTypes;
-  for (Isa isa : isas()) {
-    NestCompiler compiler(isa);
+  for (const CodeTarget& target : code_targets()) {
+    NestCompiler compiler(target.isa, target.few_registers);
     Rng rng(seed);
     std::size_t carries = 0;
     for (int k = 0; k < count; ++k) {
@@ -171,7 +171,8 @@ void compare_random(unsigned seed, int count, RandomNestOptions options, int ops
       const RandomLoop made = random_loop(rng, options, 1 + static_cast<std::int64_t>(rng() % 5));
       carries += made.loop.carries.size();
       ASSERT_TRUE(compare(compiler, made, seed + static_cast<unsigned>(k)))
-          << "loop " << k << (isa == Isa::Avx512 ? " avx512\n" : " avx2\n") << text(made.loop);
+          << "loop " << k << ' ' << text(target) << '\n'
+          << text(made.loop);
     }
     EXPECT_GT(carries, static_cast<std::size_t>(count));
   }

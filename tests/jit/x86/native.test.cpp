@@ -19,8 +19,8 @@ const std::vector<DType> kLaneTypes{DType::Bool, DType::I32, DType::U32, DType::
 void compare_random(unsigned seed, int count, RandomNestOptions options,
                     const std::vector<std::vector<std::int64_t>>& shapes) {
   options.dtypes = kLaneTypes;
-  for (Isa isa : isas()) {
-    NestCompiler compiler(isa);
+  for (const CodeTarget& target : code_targets()) {
+    NestCompiler compiler(target.isa, target.few_registers);
     std::mt19937_64 rng(seed);
     for (int k = 0; k < count; ++k) {
       options.dtype = kLaneTypes[rng() % kLaneTypes.size()];
@@ -29,8 +29,7 @@ void compare_random(unsigned seed, int count, RandomNestOptions options,
       if (!shapes.empty()) options.extents = shapes[rng() % shapes.size()];
       const RandomNest made = random_nest(rng, options);
       const Compared c = compare_tiers(compiler, made, seed + static_cast<unsigned>(k));
-      ASSERT_EQ(c, Compared::Equal) << "nest " << k << (isa == Isa::Avx512 ? " avx512\n" : " avx2\n")
-                                    << text(made.nest);
+      ASSERT_EQ(c, Compared::Equal) << "nest " << k << ' ' << text(target) << '\n' << text(made.nest);
     }
   }
 }
@@ -76,8 +75,8 @@ TEST(NativeNest, LargeStores) {
     for (std::int64_t n : {257, 16400, 257 * 16400 + 1}) made.memory.emplace_back(static_cast<std::size_t>(n * 4));
     for (std::size_t k = 0; k < made.memory[1].size(); ++k) made.memory[1][k] = static_cast<std::byte>(k * 7 & 63);
     for (std::size_t k = 0; k < made.memory[0].size(); ++k) made.memory[0][k] = static_cast<std::byte>(k * 5 & 63);
-    for (Isa isa : isas()) {
-      NestCompiler compiler(isa);
+    for (const CodeTarget& target : code_targets()) {
+      NestCompiler compiler(target.isa, target.few_registers);
       ASSERT_EQ(compare_tiers(compiler, made, static_cast<unsigned>(offset)), Compared::Equal);
     }
   }
@@ -109,6 +108,23 @@ TEST(NativeNest, ListsItsCode) {
       compiler.listing(copy_nest(std::vector<std::int64_t>{9}, {0, DType::F32, 0, {1}}, {1, DType::F32, 0, {1}}));
   ASSERT_TRUE(text);
   EXPECT_NE(text->find("vmovups"), text->npos) << *text;
+}
+
+// Of few registers no other is named, and what doesn't fit goes to memory.
+TEST(NativeNest, FewRegistersSpill) {
+  const std::vector<std::int64_t> dims{100};
+  const Access operands[] = {{0, DType::F32, 0, {1}}};
+  const Nest nest = elementwise_nest(Op::tan, DType::F32, dims, operands, {1, DType::F32, 0, {1}});
+  const auto listing = [&](bool few) { return *NestCompiler(Isa::Avx2, few).listing(nest); };
+  const auto moves = [](const std::string& text) {
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = text.find("vmovups [rsp", at)) != text.npos; ++at) ++n;
+    return n;
+  };
+  const std::string many = listing(false), few = listing(true);
+  EXPECT_NE(many.find("ymm5"), many.npos);
+  for (int r = 5; r < 16; ++r) EXPECT_EQ(few.find("ymm" + std::to_string(r)), few.npos) << r;
+  EXPECT_GT(moves(few), moves(many)) << few;
 }
 
 }  // namespace

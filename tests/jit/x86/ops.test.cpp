@@ -59,12 +59,11 @@ class EveryOp : public testing::Test {
  protected:
   std::mt19937_64 rng{5};
   void check(Op op, DType out, const std::vector<DType>& in) {
-    for (Isa isa : isas()) {
-      NestCompiler compiler(isa);
+    for (const CodeTarget& target : code_targets()) {
+      NestCompiler compiler(target.isa, target.few_registers);
       for (std::int64_t n : {1, 5, 8, 19, 3000})
         ASSERT_EQ(compare_tiers(compiler, nest_of(rng, op, out, in, n), static_cast<unsigned>(n)), Compared::Equal)
-            << name(op) << " of " << name(in.back()) << " to " << name(out) << " n " << n
-            << (isa == Isa::Avx512 ? " avx512" : " avx2");
+            << name(op) << " of " << name(in.back()) << " to " << name(out) << " n " << n << ' ' << text(target);
     }
   }
 };
