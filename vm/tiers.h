@@ -27,7 +27,7 @@ std::optional<Tier> parse_tier(std::string_view name);
 struct TierOptions {
   Tier tier = Tier::Jit;
   bool sync = false;
-  std::optional<Isa> isa;                    // none: the best that the machine has
+  std::optional<Isa> isa;                    // of machine code and of products; none: the best that the machine has
   std::int64_t hot = std::int64_t{1} << 19;  // auto: of the time_of a nest's runs, before it is compiled
   bool few_registers = false;                // for tests: machine code spills what it can (NestCompiler)
 };

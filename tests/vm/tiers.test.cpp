@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "vm/kernels/gemm_wide.h"
 #include "vm/plan/walk.h"
 #include "vm/vm.h"
 
@@ -210,7 +211,44 @@ TEST_F(Tiering, ACancelledNestEnds) {
   EXPECT_EQ(out.error().code, Code::Cancelled);
 }
 
+// What a host asks for reaches products, too: their kernels pack for the registers that they use.
+TEST(TierOptions, TheIsaIsThatOfProducts) {
+  constexpr std::string_view kProducts = R"(
+func @dot(%x: f32[n,n]) {
+  %y = dot_general %x, %x {batch=[[],[]], contract=[[1],[0]]}
+  ret %y
+}
+func @conv(%x: f32[1,n,n], %w: f32[n,n,3]) {
+  %y = conv %x, %w {strides=[1], padding=[[0,0]], lhs_dilation=[1], rhs_dilation=[1]}
+  ret %y
+}
+)";
+  const auto scratch = [&](std::optional<Isa> isa) {
+    VmOptions options;
+    options.tier = {.isa = isa};
+    const auto vm = *VM::create(options);
+    EXPECT_TRUE(vm->load_text(kProducts, "products.tfa"));
+    std::vector<std::size_t> bytes;
+    for (const auto& [name, types] : {std::pair("dot", "f32[200,200]"), {"conv", "f32[1,200,200], f32[200,200,3]"}}) {
+      const auto f = vm->entry_for(name, *vm->parse_args(types));
+      EXPECT_TRUE(f) << (f ? "" : f.error().message);
+      if (f) bytes.push_back(f->plan->kernels.front().kernel.scratch_bytes);
+    }
+    return bytes;
+  };
+  const std::vector<std::size_t> best = scratch({}), avx2 = scratch(Isa::Avx2);
+  for (std::size_t k = 0; k < best.size(); ++k) EXPECT_EQ(best[k] != avx2[k], gemm_has_wide()) << k;
+}
+
 TEST(TierOptions, ReadTheEnvironment) {
+  setenv("TFVM_ISA", "avx2", 1);
+  setenv("TFVM_CHAOS", "few_registers", 1);
+  EXPECT_EQ(tier_options_of_environment().isa, Isa::Avx2);
+  EXPECT_TRUE(tier_options_of_environment().few_registers);
+  unsetenv("TFVM_ISA");
+  unsetenv("TFVM_CHAOS");
+  EXPECT_EQ(tier_options_of_environment().isa, std::nullopt);
+  EXPECT_FALSE(tier_options_of_environment().few_registers);
   EXPECT_EQ(parse_tier("jit"), Tier::Jit);
   EXPECT_EQ(parse_tier("fast"), std::nullopt);
 }

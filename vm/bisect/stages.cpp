@@ -7,6 +7,7 @@
 #include "functionalize/functionalize.h"
 #include "transforms/simplify/licm.h"
 #include "vm/eager/run.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -109,7 +110,7 @@ Result<StageRun> StageRunner::run(FunctionId f, std::span<const Tensor> inputs, 
   gate.max_natives = limit.natives;
   gate.on_merge = plants_.on_merge;
   gate.on_native = plants_.on_native;
-  TierOptions tier;
+  TierOptions tier = tier_options_of_environment();
   tier.tier = Tier::Jit;
   Tiers tiers(tier);
   PlanOptions options;

@@ -23,7 +23,7 @@ struct ConvParams {
   std::int64_t images, groups;   // of the result
   std::int64_t inputs, outputs;  // of one group
   std::int64_t m = 1, k = 1;     // places in space of the result; summands
-  bool own_sums = false, wide = gemm_has_wide();
+  bool own_sums = false, wide = false;
   std::size_t work_at = 0, sums_at = 0, copy_at = 0;
 };
 
@@ -174,6 +174,7 @@ Result<Kernel> make_conv(const KernelRequest& r) {
   const Dims x = r.dims(0), w = r.dims(1), out = r.types.dims(r.results[0]);
   ConvParams p;
   p.dtype = r.dtype(0);
+  p.wide = r.avx512 && gemm_has_wide();
   p.last = r.attrs.get_str(r.at, Key::layout) == "channels_last";
   const Layout at(p.last, static_cast<std::int32_t>(x.size()));
   p.batch_groups = r.attrs.get_int(r.at, Key::batch_groups) > 1;

@@ -94,9 +94,9 @@ Axes rest(std::size_t rank, const Axes& a, const Axes& b) {
 }  // namespace
 
 Result<Kernel> make_dot_kernel(const TypeTable& types, const AttrTable& attrs, AttrId at,
-                               std::span<const TypeId> operands, std::span<const TypeId>) {
+                               std::span<const TypeId> operands, std::span<const TypeId>, bool avx512) {
   DotParams p;
-  p.wide = gemm_has_wide();
+  p.wide = avx512 && gemm_has_wide();
   p.dtype = types.dtype(operands[0]);
   if (is_complex(p.dtype)) return Error{Code::Unsupported, "[dot_general] has no kernel for complex values"};
   for (std::size_t s = 0; s < 2; ++s) {

@@ -4,8 +4,6 @@
 #include "vm/kernels/gemm_wide.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <string_view>
 
 #include <immintrin.h>
 
@@ -150,10 +148,7 @@ void product(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int6
 
 }  // namespace
 
-bool gemm_has_wide() {
-  const char* isa = std::getenv("TFVM_ISA");
-  return __builtin_cpu_supports("avx512f") && (!isa || std::string_view(isa) != "avx2");
-}
+bool gemm_has_wide() { return __builtin_cpu_supports("avx512f"); }
 
 template <class T>
 std::size_t gemm_wide_scratch(std::int64_t n) {

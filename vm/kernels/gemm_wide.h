@@ -5,7 +5,7 @@
 
 namespace tfvm {
 
-// Whether this machine can run it, and TFVM_ISA=avx2 doesn't say that it shall not.
+// Whether this machine can run it.
 bool gemm_has_wide();
 
 // T: float, double. As gemm for products that are packed; `scratch` has gemm_wide_scratch<T>(n) bytes.

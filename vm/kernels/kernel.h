@@ -50,8 +50,8 @@ struct Kernel {
 // dynamic_slice, dynamic_update_slice, gather, scatter, take, take_along, scatter_along, argmax, argmin, cumsum,
 // cumprod, cummax, cummin, cumlogsumexp, reduce_window, select_and_scatter_add, sort, argsort, topk, searchsorted,
 // rng_bits, rng_split, rng_fold_in. Attributes are in the Builder's normal form. Unsupported: no kernel for the op or
-// its dtype (complex).
+// its dtype (complex). `avx512`: products may use it, where the machine has it; no bit depends on that.
 Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op, AttrId at,
-                           std::span<const TypeId> operands, std::span<const TypeId> results);
+                           std::span<const TypeId> operands, std::span<const TypeId> results, bool avx512 = true);
 
 }  // namespace tfvm

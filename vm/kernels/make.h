@@ -15,6 +15,7 @@ struct KernelRequest {
   Op op;
   AttrId at;
   std::span<const TypeId> operands, results;
+  bool avx512 = true;  // may be used, where the machine has it
 
   DType dtype(std::size_t k) const { return types.dtype(operands[k]); }
   Dims dims(std::size_t k) const { return types.dims(operands[k]); }

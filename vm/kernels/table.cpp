@@ -6,8 +6,8 @@
 namespace tfvm {
 
 Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op, AttrId at,
-                           std::span<const TypeId> operands, std::span<const TypeId> results) {
-  const KernelRequest r{types, attrs, op, at, operands, results};
+                           std::span<const TypeId> operands, std::span<const TypeId> results, bool avx512) {
+  const KernelRequest r{types, attrs, op, at, operands, results, avx512};
   const std::string row = "[" + std::string(name(op)) + "] ";
   for (const auto& list : {operands, results})
     for (TypeId id : list) {
@@ -17,7 +17,7 @@ Result<Kernel> make_kernel(const TypeTable& types, const AttrTable& attrs, Op op
     }
   switch (op) {
     case Op::dot_general:
-      return make_dot_kernel(types, attrs, at, operands, results);
+      return make_dot_kernel(types, attrs, at, operands, results, avx512);
     case Op::concat:
       return make_concat(r);
     case Op::pad:

@@ -32,7 +32,7 @@ bool is_nest_reduction(Op op) { return op >= Op::reduce_sum && op <= Op::reduce_
 
 class Lowering {
  public:
-  Lowering(const Tables& t, const FlatBody& flat) : t_(t), flat_(flat), b_(flat.body) {}
+  Lowering(const Tables& t, const FlatBody& flat, bool avx512) : t_(t), flat_(flat), b_(flat.body), avx512_(avx512) {}
 
   Result<Lowered> run() {
     values_.resize(b_.num_values());
@@ -338,7 +338,7 @@ class Lowering {
       accesses.push_back(access(o));
     }
     for (std::uint32_t k = 0; k < in.num_results; ++k) results.push_back(b_.type(in.result(k)));
-    Result<Kernel> kernel = make_kernel(t_.types, t_.attrs, in.op, in.attrs, operands, results);
+    Result<Kernel> kernel = make_kernel(t_.types, t_.attrs, in.op, in.attrs, operands, results, avx512_);
     if (!kernel) return std::move(kernel).error();
     add_opaque(in, std::move(accesses)).kernel = *std::move(kernel);
     return ok();
@@ -366,6 +366,7 @@ class Lowering {
   const Tables& t_;
   const FlatBody& flat_;
   const Body& b_;
+  const bool avx512_;
   Lowered out_;
   std::vector<Access> values_;
   std::unordered_map<std::uint32_t, std::uint32_t> consts_;  // ConstId -> base
@@ -374,6 +375,6 @@ class Lowering {
 
 }  // namespace
 
-Result<Lowered> lower(const Tables& t, const FlatBody& flat) { return Lowering(t, flat).run(); }
+Result<Lowered> lower(const Tables& t, const FlatBody& flat, bool avx512) { return Lowering(t, flat, avx512).run(); }
 
 }  // namespace tfvm

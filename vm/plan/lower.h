@@ -41,7 +41,8 @@ struct Lowered {
   std::vector<PassedParam> passed;
 };
 
-Result<Lowered> lower(const Tables& t, const FlatBody& flat);
+// `avx512`: of make_kernel.
+Result<Lowered> lower(const Tables& t, const FlatBody& flat, bool avx512 = true);
 
 // ScanRow-major, wherever it begins.
 bool is_dense(const Access& a, Dims dims);

@@ -10,6 +10,7 @@
 #include "vm/plan/loop_body.h"
 #include "vm/plan/update_report.h"
 #include "vm/plan/whole.h"
+#include "vm/tiers.h"
 
 namespace tfvm {
 
@@ -52,7 +53,8 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   if (flat.body.full) return Error(Code::Unsupported, "a plan is made of a function that writes: with functionalize");
   auto plan = std::make_shared<Plan>();
   plan->function = f;
-  Result<Lowered> lowered = lower(t, flat);
+  const bool avx512 = !options.tiers || options.tiers->options().isa != Isa::Avx2;
+  Result<Lowered> lowered = lower(t, flat, avx512);
   if (!lowered) return std::move(lowered).error();
   for (TypeId type : flat.body.param_types()) plan->params.push_back(value_type(t, type));
   for (ValueId v : flat.body.results) plan->results.push_back(value_type(t, flat.body.type(v)));
