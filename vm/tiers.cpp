@@ -2,12 +2,16 @@
 
 #include <cstdlib>
 
+#include "vm/profile/profile.h"
+
 namespace tfvm {
 
 class TierCore {
  public:
   explicit TierCore(const TierOptions& o)
-      : options(o), compiler(o.isa.value_or(NestCompiler::best_isa()), o.few_registers) {}
+      : options(o),
+        listener(code_listener(o.perf)),
+        compiler(o.isa.value_or(NestCompiler::best_isa()), o.few_registers, listener) {}
 
   void push(const std::shared_ptr<NativeSlot>& slot);
   void wait();
@@ -15,6 +19,7 @@ class TierCore {
   bool claim(NativeSlot& slot);
 
   const TierOptions options;
+  const std::shared_ptr<CodeListener> listener;  // null: nobody
   NestCompiler compiler;
 
  private:
@@ -53,6 +58,7 @@ TierOptions tier_options_of_environment() {
   if (const char* sync = std::getenv("TFVM_SYNC")) o.sync = *sync == '1';
   if (const char* isa = std::getenv("TFVM_ISA"); isa && std::string_view(isa) == "avx2") o.isa = Isa::Avx2;
   if (const char* chaos = std::getenv("TFVM_CHAOS")) o.few_registers = std::string_view(chaos) == "few_registers";
+  if (const char* perf = std::getenv("TFVM_PERF")) o.perf = perf;
   return o;
 }
 
@@ -160,6 +166,7 @@ std::shared_ptr<NativeSlot> Tiers::slot(NativeSlot::Make make) {
   return slot;
 }
 
+bool Tiers::has_listener() const { return core_->listener != nullptr; }
 const TierOptions& Tiers::options() const { return core_->options; }
 NestCompiler& Tiers::compiler() { return core_->compiler; }
 void Tiers::seal() { core_->stop(); }

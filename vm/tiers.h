@@ -30,8 +30,9 @@ struct TierOptions {
   std::optional<Isa> isa;                    // of machine code and of products; none: the best that the machine has
   std::int64_t hot = std::int64_t{1} << 19;  // auto: of the time_of a nest's runs, before it is compiled
   bool few_registers = false;                // for tests: machine code spills what it can (NestCompiler)
+  std::string perf;                          // who is shown machine code, as "map,gdb" (vm/profile); empty: nobody
 };
-// The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2, TFVM_CHAOS=few_registers.
+// The defaults, changed by TFVM_TIER=interp|jit|auto, TFVM_SYNC=1, TFVM_ISA=avx2, TFVM_CHAOS=few_registers, TFVM_PERF.
 TierOptions tier_options_of_environment();
 
 class TierCore;
@@ -78,6 +79,8 @@ class Tiers {
   // Null where no code is ever made. Asked for by one thread at a time.
   std::shared_ptr<NativeSlot> slot(NativeSlot::Make make);
   const TierOptions& options() const;
+  // Whether anybody looks at the labels that code is compiled with.
+  bool has_listener() const;
   NestCompiler& compiler();
   // From now on no code is made: what has none stays interpreted.
   void seal();

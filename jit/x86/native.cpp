@@ -60,6 +60,7 @@ void NativeNest::run_trips(std::byte* const* bases, std::int64_t count) const {
 struct NestCompiler::State {
   const Isa isa;
   const bool few_registers;
+  const std::shared_ptr<CodeListener> listener;
   std::mutex lock;
   x86::CodeMemory memory;
   struct Made {
@@ -79,9 +80,9 @@ struct NestCompiler::State {
     bytes.store(memory.bytes(), std::memory_order_relaxed);
   }
   template <class Shape>
-  Result<CodeRef> code_of(const Shape& shape);
+  Result<CodeRef> code_of(const Shape& shape, const CodeLabel& label);
   template <class Shaped>
-  Result<NativeNest> compile(Result<Shaped> shaped);
+  Result<NativeNest> compile(Result<Shaped> shaped, const CodeLabel& label);
   template <class Shaped>
   Result<std::string> listing(const Result<Shaped>& shaped) const;
 };
@@ -94,12 +95,12 @@ Isa NestCompiler::best_isa() {
   return has ? Isa::Avx512 : Isa::Avx2;
 }
 
-NestCompiler::NestCompiler(Isa isa, bool few_registers)
-    : state_(new State{.isa = isa, .few_registers = few_registers}) {}
+NestCompiler::NestCompiler(Isa isa, bool few_registers, std::shared_ptr<CodeListener> listener)
+    : state_(new State{.isa = isa, .few_registers = few_registers, .listener = std::move(listener)}) {}
 NestCompiler::~NestCompiler() = default;
 
 template <class Shape>
-Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& shape) {
+Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& shape, const CodeLabel& label) {
   const std::string k = key(shape);
   if (const auto it = codes.find(k); it != codes.end()) return it->second;
   if (is_refused) return x86::CodeMemory::refused();
@@ -113,16 +114,17 @@ Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& s
   }
   const auto made = std::make_shared<const Made>(Made{reinterpret_cast<NativeNest::Entry>(*at), code.codeSize()});
   codes.emplace(k, made);
+  if (listener) listener->added(label, {static_cast<const std::byte*>(*at), made->bytes});
   count();
   return made;
 }
 
 template <class Shaped>
-Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped) {
+Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped, const CodeLabel& label) {
   if (!shaped) return std::move(shaped).error();
   if (shaped->is_empty) return NativeNest(nullptr, {});
   const std::lock_guard guard(lock);
-  const Result<CodeRef> code = code_of(shaped->shape);
+  const Result<CodeRef> code = code_of(shaped->shape, label);
   if (!code) return code.error();
   return NativeNest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);
 }
@@ -146,11 +148,11 @@ bool NestCompiler::is_refused() {
   });
   return state_->is_refused;
 }
-Result<NativeNest> NestCompiler::compile(const Nest& nest) {
-  return state_->compile(x86::take_apart(nest, state_->reg_bytes()));
+Result<NativeNest> NestCompiler::compile(const Nest& nest, const CodeLabel& label) {
+  return state_->compile(x86::take_apart(nest, state_->reg_bytes()), label);
 }
-Result<NativeNest> NestCompiler::compile(const LoopNest& loop) {
-  return state_->compile(x86::take_apart(loop, state_->reg_bytes()));
+Result<NativeNest> NestCompiler::compile(const LoopNest& loop, const CodeLabel& label) {
+  return state_->compile(x86::take_apart(loop, state_->reg_bytes()), label);
 }
 Result<std::string> NestCompiler::listing(const Nest& nest) {
   return state_->listing(x86::take_apart(nest, state_->reg_bytes()));
@@ -167,7 +169,9 @@ void NestCompiler::trim() {
   const std::lock_guard guard(state_->lock);
   std::erase_if(state_->codes, [&](const auto& entry) {
     if (entry.second.use_count() > 1) return false;  // only this map gives a first reference to a nest
-    state_->memory.release(reinterpret_cast<void*>(entry.second->entry), entry.second->bytes);
+    auto* code = reinterpret_cast<std::byte*>(entry.second->entry);
+    if (state_->listener) state_->listener->removed(code);
+    state_->memory.release(code, entry.second->bytes);
     return true;
   });
   state_->count();

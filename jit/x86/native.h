@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bytecode/status.h"
+#include "jit/x86/code_listener.h"
 #include "jit/x86/loop.h"
 
 namespace tfvm {
@@ -70,7 +71,7 @@ class NestCompiler {
   static Isa best_isa();
 
   // `few_registers`: code has the least number of vector registers that it can do with, and spills; for tests.
-  explicit NestCompiler(Isa isa = best_isa(), bool few_registers = false);
+  explicit NestCompiler(Isa isa = best_isa(), bool few_registers = false, std::shared_ptr<CodeListener> listener = {});
   ~NestCompiler();
   NestCompiler(const NestCompiler&) = delete;
 
@@ -78,8 +79,8 @@ class NestCompiler {
   bool is_refused();
   // Unsupported: a nest that has no native code. Memory: the system refuses executable memory; later calls fail at
   // once.
-  Result<NativeNest> compile(const Nest& nest);
-  Result<NativeNest> compile(const LoopNest& loop);
+  Result<NativeNest> compile(const Nest& nest, const CodeLabel& label = {});
+  Result<NativeNest> compile(const LoopNest& loop, const CodeLabel& label = {});
   // The machine code as text, without keeping it.
   Result<std::string> listing(const Nest& nest);
   Result<std::string> listing(const LoopNest& loop);

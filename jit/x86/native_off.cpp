@@ -15,12 +15,12 @@ struct NestCompiler::State {};
 
 bool NestCompiler::is_available() { return false; }
 Isa NestCompiler::best_isa() { return Isa::Avx2; }
-NestCompiler::NestCompiler(Isa, bool) {}
+NestCompiler::NestCompiler(Isa, bool, std::shared_ptr<CodeListener>) {}
 NestCompiler::~NestCompiler() = default;
 
 bool NestCompiler::is_refused() { return false; }
-Result<NativeNest> NestCompiler::compile(const Nest&) { return none(); }
-Result<NativeNest> NestCompiler::compile(const LoopNest&) { return none(); }
+Result<NativeNest> NestCompiler::compile(const Nest&, const CodeLabel&) { return none(); }
+Result<NativeNest> NestCompiler::compile(const LoopNest&, const CodeLabel&) { return none(); }
 Result<std::string> NestCompiler::listing(const Nest&) { return none(); }
 Result<std::string> NestCompiler::listing(const LoopNest&) { return none(); }
 void NestCompiler::trim() {}

@@ -131,10 +131,12 @@ void add_bench(CLI::App& app, int& exit_code) {
   cmd->add_option("--seconds", o->seconds, "How long to call it")->check(CLI::Range(0.0, 3600.0));
   cmd->add_flag("--json", o->json, "One line of JSON, in seconds");
   cmd->footer(
-      "Results are made anew by each call, as by `tfasm run`.\n\n"
+      "Results are made anew by each call, as by `tfasm run`. TFVM_PERF=jitdump shows its machine code to perf, which\n"
+      "must record with -k mono; TFVM_PERF=gdb shows it to GDB.\n\n"
       "Examples:\n"
       "  tfasm bench examples/pendulum.tfa 'jvp(@final_angle)' --arg 0.1 --arg 1\n"
-      "  tfasm bench examples/pendulum.tfa @rollout --arg 0.1 --tier interp --json");
+      "  tfasm bench examples/pendulum.tfa @rollout --arg 0.1 --tier interp --json\n"
+      "  TFVM_PERF=jitdump perf record -k mono tfasm bench examples/pendulum.tfa @rollout --arg 0.1");
   cmd->callback([o, &exit_code] { exit_code = bench(*o); });
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "jit/region/build.h"
 #include "jit/region/code.h"
 #include "jit/region/time.h"
@@ -162,7 +164,9 @@ Status Emitter::add_nest(Nest nest, Addresses bases) {
   if (options_.keep_nests) step.ir = ir;
   if (may_be_native()) {
     const std::shared_ptr<const Nest> given = options_.gate ? shown_to_gate(*ir) : ir;
-    step.native = options_.tiers->slot([given](NestCompiler& compiler) { return compiler.compile(*given); });
+    step.native = options_.tiers->slot([given, label = label("nest", plan_.nests.size())](NestCompiler& compiler) {
+      return compiler.compile(*given, label);
+    });
   }
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
   plan_.nests.push_back(std::move(step));
@@ -183,6 +187,16 @@ Status Emitter::run_whole(Nest nest) {
 
 bool Emitter::may_be_native() const {
   return options_.tiers && (!options_.gate || options_.gate->may_be_native(origin()));
+}
+
+CodeLabel Emitter::label(std::string_view kind, std::size_t number) const {
+  if (!options_.tiers->has_listener()) return {};
+  StepOrigin at = origin();  // a copy of a result has none
+  for (std::size_t k = low_.sources.size(); at.debug == kNone<DebugId> && k-- > 0;) at = low_.sources[k].origin;
+  if (at.debug == kNone<DebugId>) return {fmt::format("{} {}", kind, number), {}, 0};
+  const Loc loc = t_.debugs.find_loc(at.debug, at.instr);
+  return {fmt::format("{} {} {}", t_.debugs.function_name(at.debug, t_.strings), kind, number),
+          loc.line > 0 ? std::string(t_.strings[loc.file]) : std::string(), loc.line};
 }
 
 std::shared_ptr<const Nest> Emitter::shown_to_gate(Nest nest) const {

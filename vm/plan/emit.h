@@ -1,6 +1,7 @@
 #pragma once
 // Second half of planning: fused items become steps, bases and work areas become places.
 
+#include "jit/x86/code_listener.h"
 #include "vm/plan/lower.h"
 #include "vm/plan/memory.h"
 #include "vm/plan/plan.h"
@@ -33,6 +34,7 @@ class Emitter {
     return (step_ < items_.size() ? low_.sources[items_[step_].origins.back()] : low_.sources.back()).origin;
   }
   bool may_be_native() const;
+  CodeLabel label(std::string_view kind, std::size_t number) const;  // of machine code that is made now
   std::shared_ptr<const Nest> shown_to_gate(Nest nest) const;
 
   void find_lifetimes();

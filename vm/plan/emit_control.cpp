@@ -142,7 +142,9 @@ void Emitter::make_native(ScanStep& x) {
   if (!made || bases.size() > ScanStep::kMaxBases || !may_be_native()) return;
   if (options_.gate) options_.gate->made_native(made->body);
   const auto loop = std::make_shared<const LoopNest>(*std::move(made));
-  x.native = options_.tiers->slot([loop](NestCompiler& compiler) { return compiler.compile(*loop); });
+  x.native = options_.tiers->slot([loop, label = label("loop", plan_.scans.size())](NestCompiler& compiler) {
+    return compiler.compile(*loop, label);
+  });
   x.work = std::min(time_of(loop->body), std::int64_t{1} << 40);
   x.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
   plan_.places.insert(plan_.places.end(), bases.begin(), bases.end());
