@@ -88,6 +88,8 @@ struct NestCode {
   std::vector<std::uint32_t> each_window;  // the other nodes, without constants
   std::size_t offsets = 0, temp = 0, index = 0;  // in scratch: access offsets, 16-bit or i64 temp, loop counters
   std::size_t scratch = 0;
+  std::int64_t block = kBlock;  // most points of a window
+  std::int64_t point_cost = 0;  // of all nodes, in additions over a block
 
   // Evaluations of nodes and stores in one window.
   std::int64_t window_work() const { return static_cast<std::int64_t>(each_window.size() + stores.size()); }

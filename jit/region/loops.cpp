@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "jit/region/time.h"
+
 namespace tfvm {
 
 namespace {
@@ -64,21 +66,24 @@ std::int64_t points(std::span<const Loop> loops) {
   return n;
 }
 
+// Of a point, in additions, from which on windows are smaller: one is not interrupted.
+constexpr std::int64_t kDear = 48;
+
 // The window: as many loops from the inside as fit, and a chunk of the next.
 void plan_window(NestCode& code, std::size_t first) {
   if (code.extents.empty()) return;
   std::size_t q = code.extents.size() - 1;
   code.inside = 1;
-  while (q > first && code.inside * code.extents[q] <= kBlock) code.inside *= code.extents[q--];
+  while (q > first && code.inside * code.extents[q] <= code.block) code.inside *= code.extents[q--];
   code.q = static_cast<std::uint32_t>(q);
-  code.chunk = std::clamp<std::int64_t>(kBlock / code.inside, 1, std::max<std::int64_t>(1, code.extents[q]));
+  code.chunk = std::clamp<std::int64_t>(code.block / code.inside, 1, std::max<std::int64_t>(1, code.extents[q]));
 }
 
 // Columns: inner loops that don't fit a block go outside the reduction; a single one that doesn't is cut into chunks.
 void plan_columns(std::vector<Loop>& loops, std::vector<AccessCode>& accesses, NestCode& code) {
   const auto first_inner = std::ranges::find(loops, Role::Inner, &Loop::role);
   auto inner = static_cast<std::size_t>(first_inner - loops.begin());
-  while (inner + 1 < loops.size() && points(std::span(loops).subspan(inner)) > kBlock) ++inner;
+  while (inner + 1 < loops.size() && points(std::span(loops).subspan(inner)) > code.block) ++inner;
   const auto moved = inner - static_cast<std::size_t>(first_inner - loops.begin());
   // [kept][reduced][moved][inner] -> [kept][moved][reduced][inner]
   const auto kept_end = std::ranges::find(loops, Role::Reduced, &Loop::role) - loops.begin();
@@ -96,6 +101,8 @@ void plan_columns(std::vector<Loop>& loops, std::vector<AccessCode>& accesses, N
 }  // namespace
 
 void plan_loops(const Nest& nest, NestCode& code) {
+  for (const NestNode& n : nest.nodes) code.point_cost += std::max<std::int64_t>(1, point_time_of(n));
+  if (code.point_cost > kDear) code.block = kBlock / 4;
   std::vector<Loop> loops = ordered_loops(nest, code.mode);
   for (const Access* a : all_accesses(nest)) {
     AccessCode c{a->base, a->offset, static_cast<std::uint8_t>(size_of(a->dtype)), false, {}};
@@ -111,7 +118,7 @@ void plan_loops(const Nest& nest, NestCode& code) {
     plan_columns(loops, code.accesses, code);
     code.rows = points(std::span(loops).subspan(code.kept, code.reduced));
     code.row = points(std::span(loops).subspan(code.kept + code.reduced));
-    code.column_chunk = std::min(code.row, kBlock);
+    code.column_chunk = std::min(code.row, code.block);
   }
   for (const Loop& l : loops) code.extents.push_back(l.extent);
   if (nothing) {

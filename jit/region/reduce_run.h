@@ -45,19 +45,25 @@ static_assert(sizeof(RowState) <= kReduceLanes * 8 + 4 * kMaxLevels * 8);
 void start_rows(RowState& s, std::int64_t first_result);
 void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, const std::byte* v, std::int64_t n);
 
-// Columns mode: the sums of `width` columns; vectors stand behind each other in the state's memory.
+// Columns mode: the sums of `width` columns; counts and vectors stand behind each other in the state's memory, so that
+// a nest which was ended goes on with them.
 class ColumnSums {
  public:
   ColumnSums(const WindowRun& run, const ReductionCode& r, std::int64_t width);
+  void start() { counts_ = {}; }
   void take_rows(const std::byte* v, std::int64_t count);
   const std::byte* finish();
 
  private:
+  struct Counts {
+    std::int64_t in_group = 0;
+    std::uint64_t occupied = 0;
+  };
   void end_group();
   std::byte* vector(std::int64_t k) const { return vectors_ + static_cast<std::size_t>(k) * stride_; }  // 0: the group
   const ReductionCode& r_;
-  std::int64_t width_, in_group_ = 0;
-  std::uint64_t occupied_ = 0;
+  std::int64_t width_;
+  Counts& counts_;
   std::byte* vectors_;
   std::size_t stride_;
 };

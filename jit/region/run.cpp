@@ -103,37 +103,38 @@ void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, cons
 ColumnSums::ColumnSums(const WindowRun& run, const ReductionCode& r, std::int64_t width)
     : r_(r),
       width_(width),
-      vectors_(run.scratch(r.state)),
+      counts_(*reinterpret_cast<Counts*>(run.scratch(r.state))),
+      vectors_(run.scratch(r.state) + 64),
       stride_((static_cast<std::size_t>(run.code().column_chunk) * r.size + 63) / 64 * 64) {}
 
 void ColumnSums::take_rows(const std::byte* v, std::int64_t count) {
   const std::int64_t bytes = width_ * r_.size;
   while (count > 0) {
-    std::int64_t some = std::min(count, kRowGroup - in_group_);
-    const bool starts = in_group_ == 0;
+    std::int64_t some = std::min(count, kRowGroup - counts_.in_group);
+    const bool starts = counts_.in_group == 0;
     if (starts) std::memcpy(vector(0), v, static_cast<std::size_t>(bytes));
     if (some > starts) r_.fns.columns(vector(0), v + starts * bytes, width_, some - starts);
     v += some * bytes;
     count -= some;
-    in_group_ += some;
-    if (in_group_ == kRowGroup) end_group();
+    counts_.in_group += some;
+    if (counts_.in_group == kRowGroup) end_group();
   }
 }
 
 void ColumnSums::end_group() {
   std::byte* group = vector(0);
-  in_group_ = 0;
+  counts_.in_group = 0;
   std::int64_t k = 0;
-  for (; occupied_ >> k & 1; ++k) r_.fns.combine(group, vector(1 + k), group, nullptr, width_);
+  for (; counts_.occupied >> k & 1; ++k) r_.fns.combine(group, vector(1 + k), group, nullptr, width_);
   std::memcpy(vector(1 + k), group, static_cast<std::size_t>(width_) * r_.size);
-  occupied_ += 1;
+  counts_.occupied += 1;
 }
 
 const std::byte* ColumnSums::finish() {
   std::byte* sum = vector(0);
-  bool has_sum = in_group_ > 0;
-  for (; occupied_; occupied_ &= occupied_ - 1) {
-    std::byte* level = vector(1 + std::countr_zero(occupied_));
+  bool has_sum = counts_.in_group > 0;
+  for (; counts_.occupied; counts_.occupied &= counts_.occupied - 1) {
+    std::byte* level = vector(1 + std::countr_zero(counts_.occupied));
     if (has_sum) r_.fns.combine(level, level, sum, nullptr, width_);
     sum = level;
     has_sum = true;
@@ -193,24 +194,29 @@ void write_columns(const WindowRun& run, const ReductionCode& r, const std::byte
   }
 }
 
+// One window of some rows of columns, unless it was done before.
+bool run_column_window(WindowRun& run, std::int64_t steps, std::int64_t rows, std::span<ColumnSums> sums) {
+  if (run.was_done()) [[unlikely]] {
+    run.skip();
+    return true;
+  }
+  if (!run.may_go_on()) return false;
+  run.evaluate(steps);
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    sums[k].take_rows(static_cast<const std::byte*>(run.value(run.code().reductions[k].node)), rows);
+  return true;
+}
+
 // One set of columns: all rows of `width` columns, from the present place.
 bool run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, std::span<ColumnSums> sums) {
   const NestCode& code = run.code();
   const std::uint32_t last_reduced = code.kept + code.reduced - 1;
-  const auto take = [&](std::int64_t rows) {
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      const auto* v = static_cast<const std::byte*>(run.value(code.reductions[k].node));
-      sums[k].take_rows(v, rows);
-    }
-  };
   if (code.q == last_reduced) {  // several rows per window
     return run.for_loops(code.kept, last_reduced, [&] {
       const std::int64_t extent = run.extent(last_reduced);
       for (std::int64_t i = 0; i < extent; i += code.chunk) {
-        if (!run.may_go_on()) return false;
         const std::int64_t steps = std::min(code.chunk, extent - i);
-        run.evaluate(steps);
-        take(steps);
+        if (!run_column_window(run, steps, steps, sums)) return false;
         run.move(last_reduced, steps);
       }
       run.move(last_reduced, -extent);
@@ -218,29 +224,34 @@ bool run_column_chunk(WindowRun& run, std::int64_t first, std::int64_t width, st
     });
   }
   run.move(code.q, first);  // a part of a row per window
-  const bool done = run.for_loops(code.kept, code.kept + code.reduced, [&] {
-    if (!run.may_go_on()) return false;
-    run.evaluate(width);
-    take(1);
-    return true;
-  });
+  const bool done =
+      run.for_loops(code.kept, code.kept + code.reduced, [&] { return run_column_window(run, width, 1, sums); });
   run.move(code.q, -first);
   return done;
+}
+
+// The next set of columns, unless the run before this one did it and wrote it.
+bool run_columns_from(WindowRun& run, std::int64_t first) {
+  const NestCode& code = run.code();
+  const std::int64_t width = std::min(code.column_chunk, code.row - first);
+  alignas(ColumnSums) std::byte memory[kMaxReductions * sizeof(ColumnSums)];
+  auto* sums = reinterpret_cast<ColumnSums*>(memory);
+  for (std::size_t k = 0; k < code.reductions.size(); ++k) {
+    new (sums + k) ColumnSums(run, code.reductions[k], width);
+    if (!run.was_done()) sums[k].start();
+  }
+  if (!run_column_chunk(run, first, width, {sums, code.reductions.size()})) return false;
+  if (run.only_skipped()) return true;
+  for (std::size_t k = 0; k < code.reductions.size(); ++k)
+    write_columns(run, code.reductions[k], sums[k].finish(), first, width);
+  return true;
 }
 
 bool run_columns(WindowRun& run) {
   const NestCode& code = run.code();
   return run.for_loops(0, code.kept, [&] {
-    for (std::int64_t first = 0; first < code.row; first += code.column_chunk) {
-      const std::int64_t width = std::min(code.column_chunk, code.row - first);
-      alignas(ColumnSums) std::byte memory[kMaxReductions * sizeof(ColumnSums)];
-      auto* sums = reinterpret_cast<ColumnSums*>(memory);
-      for (std::size_t k = 0; k < code.reductions.size(); ++k)
-        new (sums + k) ColumnSums(run, code.reductions[k], width);
-      if (!run_column_chunk(run, first, width, {sums, code.reductions.size()})) return false;
-      for (std::size_t k = 0; k < code.reductions.size(); ++k)
-        write_columns(run, code.reductions[k], sums[k].finish(), first, width);
-    }
+    for (std::int64_t first = 0; first < code.row; first += code.column_chunk)
+      if (!run_columns_from(run, first)) return false;
     return true;
   });
 }
@@ -301,8 +312,8 @@ bool run_windows(WindowRun& run) {
 
 bool run_nest(const NestCode& code, std::byte* const* bases, std::byte* scratch, NestWatch* watch, NestPart part) {
   WindowRun run(code, bases, scratch, watch, part);
-  // All that rows of values leave behind is in scratch; sums of columns have counts on the stack.
-  if (watch) watch->can_resume = code.mode == NestMode::Plain || code.mode == NestMode::Rows;
+  // All that windows leave behind is in scratch.
+  if (watch) watch->can_resume = code.mode != NestMode::Scalar && code.mode != NestMode::Nothing;
   const bool through = run_windows(run);
   if (watch) watch->windows_done = through ? 0 : run.windows_done();
   return through;

@@ -27,7 +27,8 @@ std::size_t scratch_bytes(const NestCode& code);
 std::size_t bytes_of(const NestCode& code);
 
 // Asked now and then, while a nest runs, whether it may go on: when the blocks evaluated since have used up `credit`
-// (kBlockCredit per node or store), which `look` fills up again.
+// (kBlockCredit for each addition over a block, and as much as it takes longer for other nodes), which `look` fills up
+// again.
 inline constexpr std::int64_t kBlockCredit = 8;
 struct NestWatch {
   bool (*look)(NestWatch& self) = nullptr;

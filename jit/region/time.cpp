@@ -40,6 +40,10 @@ double time_of(const NestNode& n) {
 
 }  // namespace
 
+std::int64_t point_time_of(const NestNode& n) {
+  return n.kind == NestNodeKind::Load ? 1 : static_cast<std::int64_t>(time_of(n));
+}
+
 std::int64_t time_of(const Nest& nest) {
   double points = 1, each = kLoad * static_cast<double>(nest.stores.size());
   for (std::int64_t extent : nest.extents) points *= static_cast<double>(extent);

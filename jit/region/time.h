@@ -9,4 +9,7 @@ namespace tfvm {
 // 16. At most 2^60.
 std::int64_t time_of(const Nest& nest);
 
+// One point of a node in the block interpreter, in additions over a block.
+std::int64_t point_time_of(const NestNode& n);
+
 }  // namespace tfvm

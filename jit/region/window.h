@@ -20,6 +20,7 @@ class WindowRun {
   // A nest that goes on: whether the next window was evaluated before.
   bool was_done() const { return watch_ && done_ < watch_->windows_done; }
   void skip() { ++done_; }
+  bool only_skipped() const { return watch_ && done_ <= watch_->windows_done; }  // so far
   std::int64_t windows_done() const { return done_; }
   // Of the loops that this part runs.
   std::int64_t extent(std::uint32_t loop) const { return loop == 0 ? end_ - begin_ : code_.extents[loop]; }

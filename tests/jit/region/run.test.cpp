@@ -22,11 +22,22 @@ std::vector<std::byte*> pointers(std::vector<std::vector<std::byte>>& memory) {
   return out;
 }
 
-void run(const Nest& nest, std::vector<std::vector<std::byte>>& memory) {
+// Ends a nest after a few windows.
+struct FewWindows : NestWatch {
+  int left = 0;
+};
+
+// With numbers to draw from, it is ended now and then, and gone on with until it is through.
+void run(const Nest& nest, std::vector<std::vector<std::byte>>& memory, std::mt19937_64* rng = nullptr) {
   auto code = prepare(nest);
   ASSERT_TRUE(code) << code.error().message << "\n" << text(nest);
   auto* scratch = static_cast<std::byte*>(std::aligned_alloc(64, (scratch_bytes(**code) + 127) / 64 * 64));
-  run_nest(**code, pointers(memory).data(), scratch);
+  FewWindows watch;
+  watch.look = [](NestWatch& w) { return static_cast<FewWindows&>(w).left-- > 0; };
+  do {
+    watch.credit = 0;
+    watch.left = rng ? static_cast<int>((*rng)() % 4) : 0;
+  } while (!run_nest(**code, pointers(memory).data(), scratch, rng ? &watch : nullptr));
   std::free(scratch);
 }
 
@@ -46,10 +57,10 @@ bool agree(const std::vector<std::byte>& a, const std::vector<std::byte>& b, DTy
   return true;
 }
 
-void check(RandomNest made) {
+void check(RandomNest made, std::mt19937_64* ends = nullptr) {
   auto expected = made.memory;
   reference_run(made.nest, pointers(expected).data());
-  run(made.nest, made.memory);
+  run(made.nest, made.memory, ends);
   const auto compare = [&](const Access& to) {
     ASSERT_TRUE(agree(made.memory[to.base], expected[to.base], to.dtype)) << "base " << to.base << "\n"
                                                                           << text(made.nest);
@@ -73,15 +84,23 @@ TEST(RunNest, SmallReductions) {
     check(random_nest(rng, {.reduce = true, .dtype = kReal[rng() % 13], .ops = static_cast<int>(rng() % 5)}));
 }
 
+const std::vector<std::int64_t> kLongShapes[] = {
+    {1023},   {1024},      {1025},    {5000},    {3, 1500}, {1500, 3},      {40, 50},    {2, 33, 70}, {2100, 2},
+    {65, 64}, {129, 3, 5}, {2, 2049}, {1, 4097}, {4097, 1}, {7, 11, 13, 3}, {300, 2, 9}, {3, 2, 1030}};
+
+RandomNest long_nest(std::mt19937_64& rng, bool reduce) {
+  const auto& extents = kLongShapes[rng() % std::size(kLongShapes)];
+  return random_nest(rng, {.extents = extents, .reduce = reduce, .dtype = kReal[rng() % 13], .ops = 3});
+}
+
 TEST(RunNest, LongLoops) {
-  const std::vector<std::int64_t> shapes[] = {
-      {1023},   {1024},      {1025},    {5000},    {3, 1500}, {1500, 3},      {40, 50},    {2, 33, 70}, {2100, 2},
-      {65, 64}, {129, 3, 5}, {2, 2049}, {1, 4097}, {4097, 1}, {7, 11, 13, 3}, {300, 2, 9}, {3, 2, 1030}};
   std::mt19937_64 rng(3);
-  for (int k = 0; k < 400 && !testing::Test::HasFatalFailure(); ++k)
-    check(random_nest(
-        rng,
-        {.extents = shapes[rng() % std::size(shapes)], .reduce = k % 2 == 0, .dtype = kReal[rng() % 13], .ops = 3}));
+  for (int k = 0; k < 400 && !testing::Test::HasFatalFailure(); ++k) check(long_nest(rng, k % 2 == 0));
+}
+
+TEST(RunNest, EndedAnywhereItGoesOnWithTheSameBits) {
+  std::mt19937_64 rng(5);
+  for (int k = 0; k < 400 && !testing::Test::HasFatalFailure(); ++k) check(long_nest(rng, k % 2 == 0), &rng);
 }
 
 // What only moves keeps its bits: a signalling NaN is not made quiet by a copy or a bitcast.
