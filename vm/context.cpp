@@ -62,6 +62,20 @@ bool is_as(const Tensor& t, const ValueType& type) {
   return t && t.dtype() == type.dtype && t.layout().dims == type.dims && is_plain(t);
 }
 
+// May result k be written to `t` as the inputs stand? It shares no memory with them, or is the very one that the only
+// step, which can't fail, reads element for element where it writes.
+bool is_apart(const Plan& plan, std::size_t k, const Tensor& t, std::span<const Tensor> inputs) {
+  const Range own = memory(t);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!overlap(own, memory(inputs[i]))) continue;
+    const bool in_place = plan.steps.size() == 1 && plan.steps[0].kind == StepKind::Nest && is_plain(inputs[i]) &&
+                          inputs[i].data() == t.data() &&
+                          may_share(plan, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(k));
+    if (!in_place) return false;
+  }
+  return true;
+}
+
 // Can all memory be used as it is? That results overlap what is only passed on is left to the slower way.
 bool is_ready(const Plan& plan, std::span<const Tensor> inputs, std::span<const Tensor> outputs) {
   if (inputs.size() != plan.params.size() || outputs.size() != plan.results.size()) return false;
@@ -182,10 +196,7 @@ RunEnd Context::begin(const Plan& plan, std::span<const Tensor> inputs, std::spa
   }
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& t = outputs[k];
-    const Range own = memory(t);
-    const bool shared = !is_input(plan, k, t, inputs) &&
-                        std::ranges::any_of(inputs, [&](const Tensor& i) { return overlap(own, memory(i)); });
-    if (is_plain(t) && !shared) {
+    if (is_plain(t) && (is_input(plan, k, t, inputs) || is_apart(plan, k, t, inputs))) {
       out_.push_back(t.data());
       continue;
     }

@@ -127,6 +127,52 @@ TEST(Eager, OverlappingArgumentsOfOneWrite) {
   EXPECT_EQ(m.run_on(shift, {numbers("f32[5] [0, 1, 2, 3, 4]")}), (Texts{"f32[5] [0.0, 0.0, 1.0, 2.0, 3.0]"}));
 }
 
+std::size_t steps_of(Full& m, FunctionId f) {
+  const Result<EagerRef> made = m.code.get(m.t, f, m.context.budget());
+  EXPECT_TRUE(made);
+  return made ? (*made)->steps.size() : 0;
+}
+
+TEST(Eager, WhatAWriteAloneReadsIsComputedByIt) {
+  Full m;
+  const FunctionId f = m.full({m.f32({3}), m.f32({3})}, [](Builder& b, const auto& v) {
+    const ValueId p = b.emit(Op::mul, {v[1], b.scalar(DType::F32, 2)}), q = b.emit(Op::add, {p, p});
+    add_(b, v[0], b.emit(Op::neg, {q}));
+    return std::vector{b.emit(Op::exp, {b.emit(Op::sub, {v[0], v[0]})})};
+  });
+  EXPECT_EQ(steps_of(m, f), 2u);
+  const Tensor x = numbers("f32[3] [1, 2, 3]"), y = numbers("f32[3] [10, 20, 30]");
+  EXPECT_EQ(m.run_on(f, {x, y}), (Texts{"f32[3] [1.0, 1.0, 1.0]"}));
+  EXPECT_EQ(print(x), "f32[3] [-39.0, -78.0, -117.0]");
+  EXPECT_EQ(m.run_on(f, {y, y}), (Texts{"f32[3] [1.0, 1.0, 1.0]"}));
+  EXPECT_EQ(print(y), "f32[3] [-30.0, -60.0, -90.0]");
+}
+
+TEST(Eager, WhatIsReadBehindAWriteIsComputedBeforeIt) {
+  Full m;
+  const FunctionId f = m.full({m.f32({2}), m.f32({2})}, [](Builder& b, const auto& v) {
+    const ValueId old = b.emit(Op::neg, {v[0]});
+    add_(b, v[0], v[1]);
+    return std::vector{b.emit(Op::mul, {old, v[0]})};
+  });
+  EXPECT_EQ(steps_of(m, f), 3u);
+  EXPECT_EQ(m.run_on(f, {numbers("f32[2] [1, 2]"), numbers("f32[2] [1, 1]")}), (Texts{"f32[2] [-2.0, -6.0]"}));
+}
+
+// The target is read backwards by its own write: what is read must be what was there.
+TEST(Eager, AWriteThatReadsItsTargetElsewhereReadsWhatWasThere) {
+  Full m;
+  const FunctionId f = m.full({m.f32({4})}, [](Builder& b, const auto& v) {
+    const Dimensions axes{0};
+    const ValueId back = b.emit(Op::reverse, {v[0]}, {{Key::axes, Ints(axes)}});
+    add_(b, v[0], b.emit(Op::mul, {back, b.scalar(DType::F32, 10)}));
+    return std::vector<ValueId>{};
+  });
+  const Tensor x = numbers("f32[4] [1, 2, 3, 4]");
+  EXPECT_EQ(m.run_on(f, {x}), Texts{});
+  EXPECT_EQ(print(x), "f32[4] [41.0, 32.0, 23.0, 14.0]");
+}
+
 TEST(Eager, ResultsOfBlocksAreValuesAndCapturesAreTensors) {
   Full m;
   // The block writes into what it captures and gives a view of it.

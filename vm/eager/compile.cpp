@@ -1,5 +1,5 @@
-// From a full body to steps. A core instruction becomes a function of its own, with the constants and broadcasts that
-// it reads, and that a plan; equal ones share it.
+// From a full body to steps. A core instruction becomes a function of its own, with what it alone reads (alone.h), and
+// that a plan; equal ones share it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include "bytecode/expand/writes.h"
 #include "functionalize/functionalize.h"
 #include "functionalize/reinplace.h"
+#include "vm/eager/alone.h"
 #include "vm/eager/code.h"
 
 namespace tfvm {
@@ -31,7 +32,8 @@ class EagerCompiler {
         body_(t.body(f)),
         budget_(budget),
         defs_(definitions(body_)),
-        exposed_(exposed_values()) {}
+        exposed_(exposed_values()),
+        sinks_(group_sinks(body_, exposed_, [this](const Instr& in) { return is_plan(in); })) {}
 
   Result<EagerRef> run() {
     code_->function = f_;
@@ -114,6 +116,7 @@ class EagerCompiler {
   }
 
   Status instruction(std::uint32_t i, const Instr& in) {
+    if (sinks_[i] != i) return ok();  // within the plan of its reader
     if (in.op == Op::constant) return constant(i, in);
     if (in.op == Op::global) {
       step(Kind::Global, in, i).globals = {t_.attrs.get_int(in.attrs, Key::index)};
@@ -143,6 +146,20 @@ class EagerCompiler {
     return gives_view(in.op);
   }
 
+  // An instruction whose operands may be computed within its plan.
+  bool is_plan(const Instr& in) const {
+    if (cache_.every_step_) return false;
+    if (info(in.op).effect == OpEffect::Write)
+      return in.op != Op::extern_ && in.op != Op::dynamic_update_slice_ && in.op != Op::zero_;
+    return in.op != Op::constant && in.op != Op::global && in.op != Op::pack && in.op != Op::unpack &&
+           !is_custom(in.op) && !is_view_here(in) && !by_steps(in);
+  }
+  // What instruction i copies is computed by it.
+  bool computes(const Instr& in, std::uint32_t i) const {
+    const InstrId def = defs_[index(in.operands[1])];
+    return def != kNone<InstrId> && sinks_[index(def)] == i;
+  }
+
   Status constant(std::uint32_t i, const Instr& in) {
     const Constant& c = t_.consts[t_.attrs[in.attrs].constant];
     Result<Tensor> value = Tensor::make(budget_, t_.types.dtype(c.type), t_.types.dims(c.type), c.bytes);
@@ -168,7 +185,7 @@ class EagerCompiler {
 
   Status write(std::uint32_t i, const Instr& in) {
     if (in.op == Op::dynamic_update_slice_) return step(Kind::Update, in, i), ok();
-    if (in.op == Op::copy_ || in.op == Op::fill_) return step(Kind::Copy, in, i), ok();
+    if ((in.op == Op::copy_ || in.op == Op::fill_) && !computes(in, i)) return step(Kind::Copy, in, i), ok();
     if (in.op != Op::zero_) return core(Kind::Write, i, in);
     EagerStep& s = step(Kind::Copy, in, i);
     const DType dtype = t_.types.dtype(body_.type(in.result()));
@@ -188,45 +205,9 @@ class EagerCompiler {
     return ok();
   }
 
-  // The instruction with what it reads of constants and broadcasts; other operands are parameters, each once.
-  class Alone {
-   public:
-    Alone(const Body& body, const std::vector<InstrId>& defs, Builder& b) : body_(body), defs_(defs), b_(b) {}
-    // Parameters come first: of all operands, before the first of them is asked for.
-    void add_params(ValueId v, bool inside) {
-      const Op op = inside ? maker(v) : Op::kCount;
-      if (op == Op::constant || known_.contains(v)) return;
-      if (op == Op::broadcast_to) return add_params(body_.instr(defs_[index(v)]).operands[0], true);
-      known_.emplace(v, b_.param(body_.type(v)));
-      params.push_back(v);
-    }
-    ValueId operator()(ValueId v) {
-      if (const auto it = known_.find(v); it != known_.end()) return it->second;
-      const Instr in = body_.instr(defs_[index(v)]);
-      ValueId now = kNoValue;
-      if (in.op == Op::constant) {
-        now = b_.constant(b_.tables().attrs[in.attrs].constant);
-      } else {
-        const ValueId x = (*this)(in.operands[0]);
-        now = b_.emit(in.op, std::span(&x, 1), in.attrs);
-      }
-      return known_.emplace(v, now).first->second;
-    }
-    std::vector<ValueId> params;
-
-   private:
-    Op maker(ValueId v) const {
-      return defs_[index(v)] == kNone<InstrId> ? Op::kCount : body_.ops[index(defs_[index(v)])];
-    }
-    const Body& body_;
-    const std::vector<InstrId>& defs_;
-    Builder& b_;
-    std::unordered_map<ValueId, ValueId> known_;
-  };
-
   Status core(Kind kind, std::uint32_t i, const Instr& in) {
     Builder b(t_, BuilderOptions{}, std::string(name(in.op)));
-    Alone alone(body_, defs_, b);
+    Alone alone(body_, defs_, sinks_, i, b);
     std::vector<ValueId> operands, results;
     for (std::size_t k = 0; k < in.operands.size(); ++k) alone.add_params(in.operands[k], kind == Kind::Plan || k > 0);
     for (ValueId v : in.operands) operands.push_back(alone(v));
@@ -378,7 +359,8 @@ class EagerCompiler {
   const BudgetRef& budget_;
   const std::vector<InstrId> defs_;
   const std::vector<std::uint8_t> exposed_;
-  std::vector<Slot> first_;  // of each value, and one more
+  const std::vector<std::uint32_t> sinks_;  // the instructions in whose plans instructions are computed
+  std::vector<Slot> first_;                 // of each value, and one more
   std::shared_ptr<EagerCode> code_ = std::make_shared<EagerCode>();
 };
 
