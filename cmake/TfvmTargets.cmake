@@ -1,9 +1,10 @@
 # One function per kind of target. Sources are always named, never globbed.
 
-# tfvm_library(name SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
-# A static library; one without sources (headers only) is an interface library.
+# tfvm_library(name SMALL SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
+# A static library; one without sources (headers only) is an interface library. SMALL: for size, which halves the code,
+# but for sources named by tfvm_fast and tfvm_optimise.
 function(tfvm_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "SOURCES;DEPS" ${ARGN})
   foreach(dep IN LISTS ARG_DEPS)
     if(NOT dep MATCHES "^tfvm_")
       set_property(GLOBAL APPEND PROPERTY TFVM_EXTERNALS ${dep})
@@ -13,6 +14,9 @@ function(tfvm_library name)
     set_property(GLOBAL APPEND PROPERTY TFVM_LIBRARIES ${name})
     add_library(${name} STATIC ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC tfvm_options ${ARG_DEPS})
+    if(ARG_SMALL)
+      target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")  # GCC sees optionals uninitialised there
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE tfvm_options ${ARG_DEPS})
@@ -30,6 +34,7 @@ endfunction()
 function(tfvm_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} tfvm_test_paths GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:-O1;-Wno-maybe-uninitialized>")  # compiled more often than run
   gtest_discover_tests(${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
@@ -54,6 +59,13 @@ function(tfvm_link_test target)
   add_test(NAME link/${target}
     COMMAND "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target link_${target})
   set_tests_properties(link/${target} PROPERTIES RESOURCE_LOCK ninja)
+endfunction()
+
+# tfvm_fast(file …): -O2 for sources of a SMALL library that calls come through.
+function(tfvm_fast)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O2)
+  endif()
 endfunction()
 
 # tfvm_optimise(file …): -O3 for sources that are inner loops.

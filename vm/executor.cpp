@@ -32,11 +32,18 @@ constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 
 }  // namespace
 
+const NativeNest* Executor::small_code(const Plan& plan) {
+  return plan.is_direct && plan.nests[0].work <= kNativePartWork ? plan.nests[0].native->ready() : nullptr;
+}
+
 RunEnd Executor::start(const Plan& plan, std::byte* frame) {
   plan_ = nullptr;
   steps_left_ = limits_.steps;
-  if (plan.is_direct && !jobs_.run && !limits_.cancel && !limits_.deadline && !limits_.pause && !limits_.trace) {
-    if (const NativeNest* code = plan.nests[0].native->ready()) [[likely]] {
+  if (plan.is_direct && !limits_.trace && !is_cancelled()) {
+    const NativeNest* code = small_code(plan);
+    if (!code && !jobs_.run && !limits_.cancel && !limits_.deadline && !limits_.pause)
+      code = plan.nests[0].native->ready();
+    if (code) [[likely]] {
       code->run(roots_of(frame) + kFirstParam);
       return RunEnd::Done;
     }
@@ -52,10 +59,11 @@ RunEnd Executor::resume(const Plan& plan, std::byte* frame) {
 
 RunEnd Executor::go_on(const Plan& plan, std::byte* frame) {
   watched_ = limits_.cancel || limits_.deadline || limits_.pause;
-  watch_.credit = watched_ ? kCredit : kUnlimited;
+  watch_.credit = is_cancelled() ? 0 : watched_ ? kCredit : kUnlimited;  // 0: the first step looks
   pause_due_ = false;
   if (run(plan, frame)) return RunEnd::Done;
   if (paused_) return RunEnd::Paused;
+  saved_.clear();  // where it was ended before it stood where it had paused
   tapes_.release(0);
   return RunEnd::Failed;
 }
@@ -256,7 +264,7 @@ bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) 
 
 bool Executor::poll() {
   if (--steps_left_ < 0) return fail(Code::Limit);
-  if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed)) return fail(Code::Cancelled);
+  if (is_cancelled()) return fail(Code::Cancelled);
   if (--watch_.credit > 0 || look(true)) [[likely]]
     return true;
   if (paused_) ++steps_left_;  // the step is still to be made
@@ -265,7 +273,7 @@ bool Executor::poll() {
 
 bool Executor::look(bool may_pause) {
   watch_.credit = watched_ ? kCredit : kUnlimited;
-  if (limits_.cancel && limits_.cancel->load(std::memory_order_relaxed)) return fail(Code::Cancelled);
+  if (is_cancelled()) return fail(Code::Cancelled);
   if (!limits_.deadline && !limits_.pause) return true;
   const RunLimits::Time now = std::chrono::steady_clock::now();
   if (limits_.deadline && now >= *limits_.deadline) return fail(Code::Limit);

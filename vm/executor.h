@@ -57,6 +57,9 @@ class Executor {
   // After a pause, with the same plan and frame.
   RunEnd resume(const Plan& plan, std::byte* frame);
   void abandon();  // a paused run
+  // The machine code of a plan that is one nest, too small to be watched or cut: to be run on the table of parameters
+  // and results. Null: it is not, or has none yet.
+  static const NativeNest* small_code(const Plan& plan);
 
   Error error() const;  // without a line
   StepOrigin origin() const { return plan_->origins[step_]; }
@@ -86,6 +89,7 @@ class Executor {
     code_ = code;
     return false;
   }
+  bool is_cancelled() const { return limits_.cancel && limits_.cancel->load(std::memory_order_relaxed); }
   bool poll();  // at each trip and call
   bool look(bool may_pause);
 

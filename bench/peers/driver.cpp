@@ -1,7 +1,7 @@
 // One workload in this VM, measured as harness.py of the peers measures the others: what bench/peers/run.py runs.
 //
 //   peer_tfvm measure FILE CALLEE HOW SECONDS OUT IN.npy…
-//       samples of calls into the caller's outputs; HOW: `call` (checked) or `prepared` (bare pointers)
+//       samples of calls into the caller's outputs; HOW: `call` (tfvm_call) or `prepared` (tfvm_call_bound)
 //   peer_tfvm first FILE CALLEE OUT IN.npy…
 //       text to first result, in a first and in a second VM
 //   peer_tfvm start FILE CALLEE IN.npy…
@@ -12,13 +12,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <tfvm.h>
 
 #include "vm/npy/npy.h"
-#include "vm/vm.h"
 
 namespace tfvm {
 namespace {
@@ -56,28 +57,62 @@ Workload read(char** argv, int first_input, int argc) {
   return w;
 }
 
-// A VM with the program, and its function for these inputs.
-struct Loaded {
-  std::unique_ptr<VM> vm;
-  Function f;
-  std::vector<Tensor> outputs;
+// A host of the C API, with the program's function for these inputs and memory for its outputs.
+class Host {
+ public:
+  Host() { must(tfvm_vm_create(nullptr, &vm_, &e_)); }
+  Host(const Host&) = delete;
+  ~Host() {
+    tfvm_bound_release(bound_);
+    tfvm_context_release(context_);
+    tfvm_function_release(f_);
+    tfvm_vm_release(vm_);
+  }
+
+  void load(const Workload& w) {
+    must(tfvm_load_text(vm_, w.source.data(), w.source.size(), w.file.c_str(), nullptr, &e_));
+    std::vector<tfvm_view> views;
+    for (const Tensor& t : w.inputs) {
+      tfvm_view v = TFVM_VIEW;
+      v.data = t.data();
+      v.rank = static_cast<std::int32_t>(t.dims().size());
+      v.dims = t.dims().data();
+      v.dtype = static_cast<tfvm_dtype>(t.dtype());
+      views.push_back(v);
+      in_.push_back(t.data());
+    }
+    const std::string callee = "contract(" + w.callee + ")";  // products that are added are fused, as peers do
+    must(tfvm_prepare_for(vm_, callee.c_str(), views.data(), views.size(), &f_, &e_));
+    for (std::size_t k = 0; k < tfvm_output_count(f_); ++k) {
+      tfvm_view v = TFVM_VIEW;
+      must(tfvm_output_type(f_, k, &v));
+      const std::span dims(v.dims, static_cast<std::size_t>(v.rank));
+      outputs_.push_back(tfvm::must(Tensor::make({}, static_cast<DType>(v.dtype), dims)));
+      out_.push_back(outputs_.back().data());
+    }
+    must(tfvm_context_create(vm_, nullptr, &context_, &e_));
+  }
+  void call() { must(tfvm_call(context_, f_, in_.data(), in_.size(), out_.data(), out_.size(), &e_)); }
+  void bind() { must(tfvm_bind(context_, f_, in_.data(), in_.size(), out_.data(), out_.size(), &bound_, &e_)); }
+  void call_bound() { must(tfvm_call_bound(bound_, &e_)); }
+  void write_results(const std::string& folder) const {
+    for (std::size_t k = 0; k < outputs_.size(); ++k)
+      tfvm::must(write_npy(folder + "/" + std::to_string(k) + ".npy", outputs_[k]));
+  }
+
+ private:
+  void must(tfvm_status s) const {
+    if (s != TFVM_OK) die(Error(Code::Internal, e_.message));
+  }
+  tfvm_error e_ = TFVM_ERROR;
+  tfvm_vm* vm_ = nullptr;
+  tfvm_function* f_ = nullptr;
+  tfvm_context* context_ = nullptr;
+  tfvm_bound* bound_ = nullptr;
+  std::vector<const void*> in_;
+  std::vector<void*> out_;
+  std::vector<Tensor> outputs_;
 };
-
-void load(Loaded& l, const Workload& w) {
-  must(l.vm->load_text(w.source, w.file));
-  std::vector<TypeId> types;
-  for (const Tensor& t : w.inputs) types.push_back(l.vm->type_of(t));
-  l.f = must(l.vm->entry("contract(" + w.callee + ")", types));  // products that are added are fused, as peers do
-  l.outputs.clear();
-  for (const ValueType& type : l.f.plan->results) l.outputs.push_back(must(Tensor::make({}, type.dtype, type.dims)));
-}
-
-Loaded fresh() { return {must(VM::create()), {}, {}}; }
-
-void write_results(const Loaded& l, const std::string& folder) {
-  for (std::size_t k = 0; k < l.outputs.size(); ++k)
-    must(write_npy(folder + "/" + std::to_string(k) + ".npy", l.outputs[k]));
-}
 
 // Seconds per call of each sample; a sample is as many calls as take about 2 ms.
 template <class Run>
@@ -101,22 +136,18 @@ std::vector<double> sample(Run run, double seconds, std::int64_t& calls) {
 
 int measure(int argc, char** argv) {
   const Workload w = read(argv, 7, argc);
-  Loaded l = fresh();
+  Host host;
   const Clock::time_point begin = Clock::now();
-  load(l, w);
-  Context context(l.vm->budget());
-  must(context.call(*l.f.plan, w.inputs, l.outputs));
+  host.load(w);
+  host.call();
   const double first = since(begin);
-  write_results(l, argv[6]);
-  std::vector<std::byte*> in, out;
-  for (const Tensor& t : w.inputs) in.push_back(t.data());
-  for (const Tensor& t : l.outputs) out.push_back(t.data());
+  host.write_results(argv[6]);
+  host.bind();
   const double seconds = std::atof(argv[5]);
   std::int64_t calls = 0;
-  const std::vector<double> s =
-      std::string_view(argv[4]) == "prepared"
-          ? sample([&] { must(context.run(*l.f.plan, in, out)); }, seconds, calls)
-          : sample([&] { must(context.call(*l.f.plan, w.inputs, l.outputs)); }, seconds, calls);
+  const std::vector<double> s = std::string_view(argv[4]) == "prepared"
+                                    ? sample([&] { host.call_bound(); }, seconds, calls)
+                                    : sample([&] { host.call(); }, seconds, calls);
   fmt::print("{{\"first_s\": {}, \"median_s\": {}, \"min_s\": {}, \"p10_s\": {}, \"samples\": {}, \"inner\": {}}}\n",
              first, s[s.size() / 2], s[0], s[s.size() / 10], s.size(), calls);
   return 0;
@@ -126,13 +157,12 @@ int first(int argc, char** argv) {
   const Workload w = read(argv, 5, argc);
   double seconds[2];
   for (double& t : seconds) {
-    Loaded l = fresh();
+    Host host;
     const Clock::time_point begin = Clock::now();
-    load(l, w);
-    Context context(l.vm->budget());
-    must(context.call(*l.f.plan, w.inputs, l.outputs));
+    host.load(w);
+    host.call();
     t = since(begin);
-    write_results(l, argv[4]);
+    host.write_results(argv[4]);
   }
   fmt::print("{{\"first_s\": {}, \"recompile_s\": {}}}\n", seconds[0], seconds[1]);
   return 0;
@@ -140,10 +170,9 @@ int first(int argc, char** argv) {
 
 int start(int argc, char** argv) {
   const Workload w = read(argv, 4, argc);
-  Loaded l = fresh();
-  load(l, w);
-  Context context(l.vm->budget());
-  must(context.call(*l.f.plan, w.inputs, l.outputs));
+  Host host;
+  host.load(w);
+  host.call();
   std::puts("ok");
   return 0;
 }

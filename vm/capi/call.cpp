@@ -64,7 +64,7 @@ extern "C" {
 
 tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const* inputs, size_t input_count,
                       void* const* outputs, size_t output_count, tfvm_error* error) noexcept {
-  if (!fits(c, f, input_count, output_count)) [[unlikely]]
+  if (!fits(c, f, inputs, input_count, outputs, output_count)) [[unlikely]]
     return bad_call(c, f, input_count, output_count, error);
   if (f->function.on_tensors) [[unlikely]]
     return guarded(error, [&] {
@@ -88,8 +88,7 @@ tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const
 
 tfvm_status tfvm_call_views(tfvm_context* c, const tfvm_function* f, const tfvm_view* inputs, size_t input_count,
                             const tfvm_view* outputs, size_t output_count, tfvm_error* error) noexcept {
-  if (!fits(c, f, input_count, output_count)) return bad_call(c, f, input_count, output_count, error);
-  if ((input_count > 0 && !inputs) || (output_count > 0 && !outputs)) return misuse(error, "views are needed");
+  if (!fits(c, f, inputs, input_count, outputs, output_count)) return bad_call(c, f, input_count, output_count, error);
   return guarded(error, [&]() -> tfvm_status {
     const auto add = [](std::vector<Tensor>& to, const tfvm_view* views, std::size_t count) -> Status {
       for (std::size_t k = 0; k < count; ++k) {

@@ -8,9 +8,10 @@
 namespace tfvm::capi {
 
 // May the function be called so in the context? Else bad_call says why not.
-inline bool fits(const tfvm_context* c, const tfvm_function* f, std::size_t inputs, std::size_t outputs) {
+inline bool fits(const tfvm_context* c, const tfvm_function* f, const void* in, std::size_t inputs, const void* out,
+                 std::size_t outputs) {
   return c && f && !c->paused && c->vm == f->vm && inputs == f->inputs.size() && outputs == f->outputs.size() &&
-         !f->has_tapes;
+         (in || inputs == 0) && (out || outputs == 0) && !f->has_tapes;
 }
 [[gnu::cold]] tfvm_status bad_call(const tfvm_context* c, const tfvm_function* f, std::size_t inputs,
                                    std::size_t outputs, tfvm_error* error);

@@ -19,6 +19,8 @@ tfvm_status bad_call(const tfvm_context* c, const tfvm_function* f, std::size_t 
   if (c->paused) return misuse(error, "the context has a paused call: resume or abandon it first");
   if (c->vm != f->vm) return misuse(error, "the function is of another VM than the context");
   if (f->has_tapes) return misuse(error, "the function takes or gives a pack with tapes: call it with values");
+  if (inputs == f->inputs.size() && outputs == f->outputs.size())
+    return misuse(error, "the arrays of inputs and outputs are needed");
   return guarded(error, [&]() -> tfvm_status {
     return misuse(error, fmt::format("{} inputs and {} outputs expected, {} and {} given", f->inputs.size(),
                                      f->outputs.size(), inputs, outputs));

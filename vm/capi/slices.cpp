@@ -80,7 +80,7 @@ extern "C" {
 
 tfvm_status tfvm_run_for(tfvm_context* c, const tfvm_function* f, const void* const* inputs, size_t input_count,
                          void* const* outputs, size_t output_count, int64_t us, tfvm_error* error) noexcept {
-  if (!fits(c, f, input_count, output_count)) return bad_call(c, f, input_count, output_count, error);
+  if (!fits(c, f, inputs, input_count, outputs, output_count)) return bad_call(c, f, input_count, output_count, error);
   if (us < 0) return misuse(error, "a negative time");
   return guarded(error, [&]() -> tfvm_status {
     return f->function.plan ? start_plan(*c, *f, inputs, outputs, us, error)

@@ -25,6 +25,33 @@ TEST(CApiCall, OnPointers) {
   EXPECT_EQ(std::vector<float>(out, out + 6), (std::vector<float>{2, 0, 0, 0, 4, 0}));
 }
 
+TEST(CApiCall, BoundCallsAreCallsWhosePointersWereChecked) {
+  Host h(std::string(kMany) + "func @bump(mut %v: f32[2]) {\n  add_ %v, 1\n  ret\n}\n");
+  float x[] = {2, 3}, y[] = {0, 0};
+  const auto bind = [&](const char* callee, std::vector<const void*> in, std::vector<void*> out) {
+    tfvm_bound* b = nullptr;
+    EXPECT_EQ(tfvm_bind(h.context, h.prepare(callee, "f32[2]"), in.data(), in.size(), out.data(), out.size(), &b, &h.e),
+              TFVM_OK)
+        << h.error();
+    return b;
+  };
+  tfvm_bound* square = bind("@square", {x}, {y});  // a nest alone
+  EXPECT_EQ(tfvm_call_bound(square, &h.e), TFVM_OK);
+  EXPECT_EQ(y[1], 9);
+  x[1] = 4;
+  EXPECT_EQ(tfvm_call_bound(square, nullptr), TFVM_OK);
+  EXPECT_EQ(y[1], 16);
+  tfvm_cancel(h.context);
+  EXPECT_EQ(tfvm_call_bound(square, &h.e), TFVM_CANCELLED) << h.error();
+  EXPECT_EQ(tfvm_call_bound(square, &h.e), TFVM_OK);
+  tfvm_bound* bump = bind("@bump", {x}, {});  // by steps
+  EXPECT_EQ(tfvm_call_bound(bump, &h.e), TFVM_OK);
+  EXPECT_EQ(tfvm_call_bound(square, &h.e), TFVM_OK);
+  EXPECT_EQ(y[1], 25);
+  tfvm_bound_release(square);
+  tfvm_bound_release(bump);
+}
+
 TEST(CApiCall, FunctionsWithoutInputs) {
   Host h(kMany);
   float out[2] = {};

@@ -107,6 +107,9 @@ TEST_F(CApiFailures, Calls) {
   EXPECT_EQ(tfvm_call(h.context, nullptr, nullptr, 0, nullptr, 0, &e), TFVM_MISUSE);
   EXPECT_EQ(h.call(f, {x}, {}), TFVM_MISUSE);
   EXPECT_EQ(h.error(), "misuse 1 inputs and 1 outputs expected, 1 and 0 given");
+  EXPECT_EQ(tfvm_call(h.context, f, nullptr, 1, nullptr, 1, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(h.error(), "misuse the arrays of inputs and outputs are needed");
+  EXPECT_EQ(tfvm_run_for(h.context, f, nullptr, 1, nullptr, 1, 1, &h.e), TFVM_MISUSE);
   EXPECT_EQ(h.call(f, {nullptr}, {y}), TFVM_MISUSE);
   EXPECT_EQ(h.error(), "misuse input 0 is NULL");
   EXPECT_EQ(h.call(f, {x}, {nullptr}), TFVM_MISUSE);
@@ -115,6 +118,30 @@ TEST_F(CApiFailures, Calls) {
   Host other(kMany);
   EXPECT_EQ(tfvm_call(other.context, f, nullptr, 1, nullptr, 1, &e), TFVM_MISUSE);
   EXPECT_EQ(h.error(), "misuse the function is of another VM than the context");
+}
+
+TEST_F(CApiFailures, BoundCalls) {
+  tfvm_function* f = h.prepare("@square", "f32[2]");
+  float y[3] = {};
+  const void* in[] = {x};
+  void* out[] = {y};
+  tfvm_bound* b = nullptr;
+  EXPECT_EQ(tfvm_bind(nullptr, f, in, 1, out, 1, &b, &e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_bind(h.context, nullptr, in, 1, out, 1, &b, &e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_bind(h.context, f, in, 1, out, 1, nullptr, &e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_bind(h.context, f, in, 1, out, 0, &b, &e), TFVM_MISUSE);
+  EXPECT_EQ(tfvm_bind(h.context, f, nullptr, 1, out, 1, &b, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(h.error(), "misuse the arrays of inputs and outputs are needed");
+  out[0] = reinterpret_cast<char*>(y) + 1;
+  EXPECT_EQ(tfvm_bind(h.context, f, in, 1, out, 1, &b, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(h.error(), "misuse output 0 is not aligned for its dtype");
+  out[0] = y;
+  in[0] = y + 1;
+  EXPECT_EQ(tfvm_bind(h.context, f, in, 1, out, 1, &b, &h.e), TFVM_MISUSE);
+  EXPECT_EQ(h.error(), "misuse outputs overlap each other or inputs, which a bound call can't have");
+  EXPECT_EQ(b, nullptr);
+  EXPECT_EQ(tfvm_call_bound(nullptr, &e), TFVM_MISUSE);
+  tfvm_bound_release(nullptr);
 }
 
 TEST_F(CApiFailures, CallsWithTapes) {

@@ -84,6 +84,12 @@ TEST(CApiLimits, ACancelIsUsedUp) {
   EXPECT_EQ(h.call(f, {&endless}, {&y}), TFVM_CANCELLED);
   EXPECT_EQ(h.call(f, {&x}, {&y}), TFVM_OK);
   EXPECT_EQ(y, -1);
+  const float one[] = {1, 1};
+  float small[2] = {};
+  tfvm_function* square = h.prepare("@square", "f32[2]");
+  tfvm_cancel(h.context);  // what is too small to be watched is cancelled before it begins
+  EXPECT_EQ(h.call(square, {one}, {small}), TFVM_CANCELLED);
+  EXPECT_EQ(h.call(square, {one}, {small}), TFVM_OK);
 }
 
 TEST(CApiLimits, MemoryLimit) {

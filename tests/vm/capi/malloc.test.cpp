@@ -104,6 +104,20 @@ TEST(CApiMalloc, AMillionCallsAllocateNothing) {
   EXPECT_EQ(allocations_in(h, h.prepare("@loop"), {p}, {y}, 100'000), 0);
 }
 
+TEST(CApiMalloc, BoundCallsAllocateNothing) {
+  Host h(kTiny);
+  const float a[] = {1, 2, 3}, x[] = {0.5, -1, 2}, b[] = {3, 1, -1};
+  float y[3];
+  const void* in[] = {a, x, b};
+  void* out[] = {y};
+  tfvm_bound* bound = nullptr;
+  ASSERT_EQ(tfvm_bind(h.context, h.prepare("@line"), in, 3, out, 1, &bound, &h.e), TFVM_OK);
+  const long before = g_count.load();
+  for (int k = 0; k < 1'000'000; ++k) tfvm_call_bound(bound, nullptr);
+  EXPECT_EQ(g_count.load() - before, 0);
+  tfvm_bound_release(bound);
+}
+
 // Functions that write run by steps.
 constexpr std::string_view kWrites = R"(
 extern op "count"(mut %x: f64[..], %by: f64) -> f64

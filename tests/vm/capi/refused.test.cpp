@@ -299,6 +299,10 @@ TEST(CApiRefused, Calls) {
         return s;
       });
     }
+    tfvm_bound* bound = nullptr;
+    refuse_each(g, "bind", [&] { return tfvm_bind(g.c, g.twice, in, 1, row, 1, &bound, &g.e); });
+    EXPECT_EQ(tfvm_call_bound(bound, &g.e), TFVM_OK);
+    tfvm_bound_release(bound);
     tfvm_context_options o = TFVM_CONTEXT_OPTIONS;
     tfvm_executor jobs{sizeof jobs, nullptr,
                        [](void*, void (*job)(void*, std::size_t), void* arg, std::size_t count) {

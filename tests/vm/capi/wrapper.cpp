@@ -21,6 +21,8 @@ double built_gradient() {
   const double at = 3;
   double out = 0;
   if (!c->call(*f, {&at}, {&out})) return kFailed;
+  auto bound = c->bind(*f, {&at}, {&out});
+  if (!bound || !bound->call()) return kFailed;
   auto slice = c->run_for(1000, *f, {&at}, {&out});
   while (slice && !*slice) {
     auto next = c->resume(1000);

@@ -46,12 +46,22 @@ void tfvm_cancel(tfvm_context* context) TFVM_NOEXCEPT;
 /* Calls a function on the caller's memory: one pointer to row-major elements for each input and each output, aligned
    for the dtype. Outputs may overlap inputs (that costs a copy), not each other. Allocates nothing when it has been
    called once, hashes nothing and takes no lock, unless it fails, or the function differentiates a `while`, writes, or
-   has custom ops. An input that the function declares `mut` is written in place.
+   has custom ops. An input that the function declares `mut` is written in place; a call that is cancelled or passes a
+   limit may have done a write in part.
    TFVM_INDEX, TFVM_ASSERT, TFVM_LIMIT, TFVM_CANCELLED with the line of the program; TFVM_MEMORY; TFVM_MISUSE for a
    wrong count, a NULL or misaligned pointer, a function of another VM. After a failure outputs are unspecified. */
 tfvm_status tfvm_call(tfvm_context* context, const tfvm_function* function, const void* const* inputs,
                       size_t input_count, void* const* outputs, size_t output_count, tfvm_error* error) TFVM_NOEXCEPT;
-/* The same with any strides, and dtypes and dims checked (TFVM_TYPE). What is not row-major costs a copy. */
+/* A call whose pointers are checked once, for who calls often on the same memory: context, function and memory stay in
+   use until it is released. Outputs must overlap neither each other nor inputs. TFVM_MISUSE as tfvm_call; TFVM_MEMORY. */
+typedef struct tfvm_bound tfvm_bound;
+tfvm_status tfvm_bind(tfvm_context* context, const tfvm_function* function, const void* const* inputs,
+                      size_t input_count, void* const* outputs, size_t output_count, tfvm_bound** bound,
+                      tfvm_error* error) TFVM_NOEXCEPT;
+/* As tfvm_call. */
+tfvm_status tfvm_call_bound(const tfvm_bound* bound, tfvm_error* error) TFVM_NOEXCEPT;
+void tfvm_bound_release(tfvm_bound* bound) TFVM_NOEXCEPT; /* NULL is fine */
+/* As tfvm_call with any strides, and dtypes and dims checked (TFVM_TYPE). What is not row-major costs a copy. */
 tfvm_status tfvm_call_views(tfvm_context* context, const tfvm_function* function, const tfvm_view* inputs,
                             size_t input_count, const tfvm_view* outputs, size_t output_count,
                             tfvm_error* error) TFVM_NOEXCEPT;
@@ -66,10 +76,9 @@ tfvm_status tfvm_call_values(tfvm_context* context, const tfvm_function* functio
 /* As tfvm_call, but gives TFVM_PAUSED where the call is not through after so many microseconds; tfvm_resume goes on,
    and gives the same again, and so on. Results have the bits of a call in one piece. All pointers stay in use until the
    end, and the context can do nothing else (TFVM_MISUSE) until then, or until the call is abandoned. A call pauses
-   between two steps of its plan or two blocks of a fused loop nest; a single large kernel (a dot, a sort, a reduction
-   over the outer dims alone, a kernel of the host) is waited for. A function that writes, or has custom ops, pauses
-   between any two of its steps, too; what it has written by then stands in its `mut` inputs. Outputs must not overlap
-   inputs. */
+   between two steps of its plan or two blocks of a fused loop nest; a single large kernel (a dot, a sort, a kernel
+   of the host) is waited for. A function that writes, or has custom ops, pauses between any two of its steps, too; what
+   it has written by then stands in its `mut` inputs. Outputs must not overlap inputs. */
 tfvm_status tfvm_run_for(tfvm_context* context, const tfvm_function* function, const void* const* inputs,
                          size_t input_count, void* const* outputs, size_t output_count, int64_t microseconds,
                          tfvm_error* error) TFVM_NOEXCEPT;

@@ -1,0 +1,94 @@
+#pragma once
+// The products of gemm.h by blocks, for the files that make them: of floats for speed, of integers for size.
+
+#include "vm/kernels/gemm.h"
+#include "vm/kernels/gemm_pack.h"
+#include "vm/kernels/gemm_thin.h"
+#include "vm/kernels/gemm_tile.h"
+#include "vm/kernels/gemm_wide.h"
+
+namespace tfvm {
+
+namespace gemm_detail {
+
+constexpr std::int64_t kBlockM = 16 * kRows;  // rows of A packed at a time: 96 KiB of f32, within L2
+constexpr std::int64_t kBlockN = 512;         // columns of B packed at a time
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+// Whether the elements are already of the type that is computed with.
+template <class T>
+bool needs_no_conversion(const GemmSource& s) {
+  return size_of(s.dtype) == static_cast<std::int64_t>(sizeof(T));
+}
+
+inline bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k <= 512 || (m < 2 && n < 8); }
+
+template <class T>
+void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
+                 GemmTarget<T> c, std::byte* scratch) {
+  T* packed_a = reinterpret_cast<T*>(scratch);
+  T* packed_b = packed_a + kBlockM * kGemmBlockK;
+  for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN) {
+    const std::int64_t nc = std::min(kBlockN, n - n0);
+    for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
+      const std::int64_t kc = std::min(kGemmBlockK, k - k0);
+      pack<T, kCols<T>>(b, n0, nc, k0, kc, packed_b);
+      for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
+        const std::int64_t mc = std::min(kBlockM, m - m0);
+        pack<T, kRows>(a, m0, mc, k0, kc, packed_a);
+        for (std::int64_t j = 0; j < nc; j += kCols<T>)
+          for (std::int64_t i = 0; i < mc; i += kRows) {
+            const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
+            tile<T>(packed_a + i * kc, packed_b + j * kc, kc, std::min(kRows, mc - i), std::min(kCols<T>, nc - j), to,
+                    k0 != 0);
+          }
+      }
+    }
+  }
+}
+
+}  // namespace gemm_detail
+
+template <class T>
+std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k, bool wide) {
+  using namespace gemm_detail;
+  if (is_small(m, n, k)) return 0;
+  if constexpr (std::is_floating_point_v<T>)
+    if (wide) return gemm_wide_scratch<T>(std::max(n, m));
+  return static_cast<std::size_t>((kBlockM + round_up(std::min(kBlockN, std::max(n, m)), kCols<T>)) * kGemmBlockK) *
+         sizeof(T);
+}
+
+template <class T>
+void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
+          std::byte* scratch, bool wide) {
+  using namespace gemm_detail;
+  if (k == 0) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) c.data[i * c.row + j * c.col] = T{};
+    return;
+  }
+  if (is_small(m, n, k)) return gemm_small(a, b, m, n, k, c);
+  // A vector by a matrix whose lanes stand side by side is read where it stands.
+  if (needs_no_conversion<T>(a)) {
+    const auto* x = reinterpret_cast<const T*>(a.data);
+    const auto* y = reinterpret_cast<const T*>(b.data);
+    if (m == 1 && b.lanes.is_unit() && c.col == 1) return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data);
+    if (n == 1 && a.lanes.is_unit() && c.row == 1) return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data);
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (wide && n < kCols<T> && m > n) return gemm_wide<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
+    if (wide) return gemm_wide(a, b, m, n, k, c, scratch);
+  }
+  // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed.
+  if (n < kCols<T> && m > n) return gemm_packed<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
+  gemm_packed(a, b, m, n, k, c, scratch);
+}
+
+#define TFVM_GEMM(T)                                                                                                   \
+  template void gemm<T>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t, GemmTarget<T>, \
+                        std::byte*, bool);                                                                             \
+  template std::size_t gemm_scratch<T>(std::int64_t, std::int64_t, std::int64_t, bool);
+
+}  // namespace tfvm
