@@ -10,6 +10,7 @@
 
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
+#include "tools/tfasm/threads.h"
 #include "tools/tfasm/values.h"
 
 namespace tfvm::tool {
@@ -20,6 +21,7 @@ struct Options {
   std::string file, function = "@main", tier;
   std::vector<std::string> args;
   double seconds = 1;
+  std::size_t threads = 1;
   bool json = false;
 };
 
@@ -34,8 +36,9 @@ struct Times {
 };
 
 // Calls until `seconds` have passed, ten times at least.
-Status steady(VM& vm, const Function& f, std::span<const Value> args, double seconds, Times& t) {
+Status steady(VM& vm, const Function& f, std::span<const Value> args, double seconds, std::size_t threads, Times& t) {
   Context context(vm.budget());
+  if (Status s = use_threads(context, threads); !s) return s;
   const auto call = [&](double& took) -> Status {
     const auto begin = Clock::now();
     const auto out = vm.call(context, f, args);
@@ -76,7 +79,7 @@ Result<Times> measure(VM& vm, const Options& o, double create) {
   const Result<Function> ready = prepare(vm, **f, types);
   if (!ready) return ready.error();
   t.prepare = since(before);
-  if (Status s = steady(vm, *ready, *args, o.seconds, t); !s) return std::move(s).error();
+  if (Status s = steady(vm, *ready, *args, o.seconds, o.threads, t); !s) return std::move(s).error();
   return t;
 }
 
@@ -129,6 +132,7 @@ void add_bench(CLI::App& app, int& exit_code) {
   cmd->add_option("--tier", o->tier, "interp, jit (code before the first call), auto; default: TFVM_TIER, else jit")
       ->check(CLI::IsMember({"interp", "jit", "auto"}));
   cmd->add_option("--seconds", o->seconds, "How long to call it")->check(CLI::Range(0.0, 3600.0));
+  add_threads(*cmd, o->threads);
   cmd->add_flag("--json", o->json, "One line of JSON, in seconds");
   cmd->footer(
       "Results are made anew by each call, as by `tfasm run`. TFVM_PERF=jitdump shows its machine code to perf, which\n"

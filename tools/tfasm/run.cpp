@@ -7,6 +7,7 @@
 
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
+#include "tools/tfasm/threads.h"
 #include "tools/tfasm/values.h"
 #include "vm/bisect/gate.h"
 #include "vm/trace.h"
@@ -25,6 +26,7 @@ struct RunOptions {
   bool full = false, functionalize = false, sealed = false, nan_trap = false, live_only = false;
   std::int64_t memory = kMost;
   std::int64_t steps = kMost;
+  std::size_t threads = 1;
   std::int64_t merges = kMost, natives = kMost;
 };
 
@@ -62,6 +64,7 @@ Status run(VM& vm, const RunOptions& o) {
   Context context(vm.budget());
   context.sink.print = show;
   context.limits.steps = o.steps;
+  if (Status s = use_threads(context, o.threads); !s) return s;
   RunTrace trace;
   if (!o.trace.empty()) context.limits.trace = &trace;
   const Result<std::vector<Value>> results = vm.call(context, *ready, *args);
@@ -114,6 +117,7 @@ void add_run(CLI::App& app, int& exit_code) {
   cmd->add_option("--trace", o->trace, "Write each step that the run made to FILE, as a Chrome trace")
       ->allow_extra_args(false);
   cmd->add_option("--memory", o->memory, "Limit of bytes that tensors may take")->check(CLI::Range(kLeast, kMost));
+  add_threads(*cmd, o->threads);
   constexpr std::int64_t kNone = 0;
   cmd->add_option("--merges", o->merges, "Make only the first N merges of loop nests")->check(CLI::Range(kNone, kMost));
   cmd->add_option("--natives", o->natives, "Machine code only for the first N nests and loops")
