@@ -34,6 +34,7 @@ struct Workload {
   const char* callee;
   const char* types;
   std::vector<std::size_t> in, out;
+  float scale = 0.001f;  // of inputs
 };
 
 class Host {
@@ -48,7 +49,7 @@ class Host {
     check(tfvm_context_create(vm_, nullptr, &context_, &e_), e_);
     for (std::size_t k = 0; k < in_.size(); ++k) {
       in_[k].resize(w.in[k]);
-      for (std::size_t i = 0; i < in_[k].size(); ++i) in_[k][i] = 0.01f * static_cast<float>(1 + (i * 37 + k) % 89);
+      for (std::size_t i = 0; i < in_[k].size(); ++i) in_[k][i] = w.scale * static_cast<float>(1 + (i * 37 + k) % 997);
       from_.push_back(in_[k].data());
     }
     for (std::size_t k = 0; k < out_.size(); ++k) {
@@ -94,7 +95,7 @@ const Workload kRollout{
     "pendulum.tfa", "@rollout_batch", "f32[1024], f32[1024], f32[1024]", {1024, 1024, 1024}, {1024, 1024}};
 const Workload kRolloutGrad{
     "pendulum.tfa", "@rollout_grad_batch", "f32[1024], f32[1024], f32[1024]", {1024, 1024, 1024}, {1024, 1024, 1024}};
-const Workload kForces{"lj.tfa", "@lj_forces", "f32[256,3]", {768}, {1, 768}};
+const Workload kForces{"lj.tfa", "@lj_forces", "f32[256,3]", {768}, {1, 768}, 0.1f};
 const Workload kMlp{"mlp.tfa",
                     "@mlp_train_step",
                     "f32[512,512], f32[512], f32[512,512], f32[512], f32[512,10], f32[10], f32[128,512], f32[128,10]",

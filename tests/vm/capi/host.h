@@ -1,10 +1,14 @@
 #pragma once
 // A host program of the C API, for its tests.
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -69,6 +73,27 @@ tfvm_view view(T* data, const std::vector<std::int64_t>& dims, tfvm_dtype dtype,
           strides ? strides->data() : nullptr,
           static_cast<std::int32_t>(dims.size()),
           dtype};
+}
+
+// The time from tfvm_cancel in another thread to the end of the call, in ms: the first below 1, else the best of many,
+// since the machine may be busy.
+inline double cancel_ms(Host& h, const tfvm_function* f, const std::vector<const void*>& in,
+                        const std::vector<void*>& out) {
+  using Clock = std::chrono::steady_clock;
+  double best = 1e9;
+  for (int k = 0; k < 200 && best >= 1; ++k) {
+    std::atomic<Clock::rep> asked{0};
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      asked = Clock::now().time_since_epoch().count();
+      tfvm_cancel(h.context);
+    });
+    EXPECT_EQ(h.call(f, in, out), TFVM_CANCELLED);
+    const auto end = Clock::now().time_since_epoch().count();
+    other.join();
+    best = std::min(best, static_cast<double>(end - asked) / 1e6);
+  }
+  return best;
 }
 
 inline constexpr std::string_view kMany = R"(

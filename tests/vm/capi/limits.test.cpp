@@ -1,6 +1,4 @@
-#include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "tests/vm/capi/host.h"
 
@@ -26,24 +24,6 @@ TEST(CApiLimits, StepsAndTime) {
   ASSERT_EQ(tfvm_set_limits(h.context, 0, 0), TFVM_OK);
   float out[2];
   EXPECT_EQ(h.call(h.prepare("@none"), {}, {out}), TFVM_OK);
-}
-
-// The time from tfvm_cancel in another thread to the end of the call, the best of some: the machine may be busy.
-double cancel_ms(Host& h, const tfvm_function* f, const std::vector<const void*>& in, const std::vector<void*>& out) {
-  double best = 1e9;
-  for (int k = 0; k < 20; ++k) {
-    std::atomic<Clock::rep> asked{0};
-    std::thread other([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      asked = Clock::now().time_since_epoch().count();
-      tfvm_cancel(h.context);
-    });
-    EXPECT_EQ(h.call(f, in, out), TFVM_CANCELLED);
-    const auto end = Clock::now().time_since_epoch().count();
-    other.join();
-    best = std::min(best, static_cast<double>(end - asked) / 1e6);
-  }
-  return best;
 }
 
 TEST(CApiLimits, CancelEndsAnInfiniteWhileWithinAMillisecond) {
