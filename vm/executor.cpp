@@ -29,6 +29,7 @@ constexpr std::int64_t kCredit = 256, kUnlimited = std::int64_t{1} << 62;
 constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest, in blocks
 // The same of native code in additions (time_of), and how many of them cost a credit: 20 us at most.
 constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
+constexpr std::int64_t kNativeWatchedWork = 1 << 21;  // where a call may only be cancelled, or has a deadline
 
 }  // namespace
 
@@ -158,7 +159,8 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   if (s.native) {
     const NativeNest* code = s.native->ready();
     // Where somebody watches, parts must be short, and the interpreter's blocks always are.
-    const bool is_slow = code && watched_ && s.work / code->max_parts(kNativePartWork) > 4 * kNativePartWork;
+    const std::int64_t most = 4 * (limits_.pause ? kNativePartWork : kNativeWatchedWork);
+    const bool is_slow = code && watched_ && s.work / code->max_parts(kNativePartWork) > most;
     if (code && stood <= 0 && !is_slow) return native(*code, bases, stood < 0 ? -1 - stood : 0);
     s.native->ran(s.work);
   }
@@ -184,7 +186,8 @@ bool Executor::native(const NativeNest& code, std::byte* const* bases, std::int6
     code.run(bases);
     return true;
   }
-  const std::int64_t parts = code.max_parts(kNativePartWork);
+  const bool is_fine = jobs_.run || limits_.pause;
+  const std::int64_t parts = code.max_parts(is_fine ? kNativePartWork : kNativeWatchedWork);
   if (jobs_.run && parts > 1 && part == 0)
     return in_jobs(
         {.native = &code, .bases = bases},
