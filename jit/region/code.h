@@ -91,8 +91,8 @@ struct NestCode {
   std::int64_t block = kBlock;  // most points of a window
   std::int64_t point_cost = 0;  // of all nodes, in additions over a block
 
-  // Evaluations of nodes and stores in one window.
-  std::int64_t window_work() const { return static_cast<std::int64_t>(each_window.size() + stores.size()); }
+  // Of a point with its stores, in additions over a block.
+  std::int64_t work() const { return point_cost + static_cast<std::int64_t>(stores.size()); }
 };
 
 inline constexpr std::size_t kMaxLevels = 64;      // of a counting tree

@@ -281,7 +281,7 @@ std::int64_t max_parts(const NestCode& code, std::int64_t work) {
   const bool can = code.mode == NestMode::Plain ||
                    ((code.mode == NestMode::Rows || code.mode == NestMode::Columns) && code.kept > 0);
   if (!can) return 1;
-  double all = static_cast<double>(code.window_work());
+  double all = static_cast<double>(code.work());
   for (std::int64_t extent : code.extents) all *= static_cast<double>(extent);
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(all / static_cast<double>(kBlock * work)), 1,
                                   code.extents[0]);

@@ -41,7 +41,7 @@ struct NestWatch {
 struct NestPart {
   std::int64_t index = 0, count = 1;
 };
-// How many pieces a nest can be cut into (1: it can't), each worth `work` evaluations of nodes or stores of a block.
+// How many pieces a nest can be cut into (1: it can't), each worth `work` additions over a block.
 std::int64_t max_parts(const NestCode& code, std::int64_t work);
 
 // Runs the nest: bases[k] is the memory of base k. False: the watch ended it, and what it writes is unspecified.
