@@ -22,6 +22,9 @@ target_compile_options(tfvm_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>
   $<$<CXX_COMPILER_ID:GNU>:-Werror>   # clang, for the fuzzers, has other warnings
   "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
+if(TFVM_JIT)
+  target_compile_definitions(tfvm_options INTERFACE ASMJIT_STATIC)  # as asmjit's package says, in all: precompiled headers are shared
+endif()
 if(TFVM_SANITIZE)
   target_compile_options(tfvm_options INTERFACE
     "-fsanitize=${TFVM_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -33,5 +36,5 @@ endif()
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER
-    "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;${CCACHE_PROGRAM}")
+    "${CMAKE_COMMAND};-E;env;CCACHE_BASEDIR=${CMAKE_SOURCE_DIR};CCACHE_NOHASHDIR=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE_PROGRAM}")
 endif()

@@ -1,4 +1,9 @@
 # One function per kind of target. Sources are always named, never globbed.
+include(TfvmPrecompile)
+
+# GCC sees optionals uninitialised at these levels, and strings out of bounds. Tests are compiled more often than run.
+set(TFVM_SMALL "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")
+set(TFVM_TEST "$<$<CONFIG:Release>:-O1;-Wno-maybe-uninitialized;-Wno-array-bounds;-Wno-stringop-overflow>")
 
 # tfvm_library(name SMALL SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
 # A static library; one without sources (headers only) is an interface library. SMALL: for size, which halves the code,
@@ -15,7 +20,8 @@ function(tfvm_library name)
     add_library(${name} STATIC ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC tfvm_options ${ARG_DEPS})
     if(ARG_SMALL)
-      target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")  # GCC sees optionals uninitialised there
+      target_compile_options(${name} PRIVATE ${TFVM_SMALL})
+      tfvm_precompile(${name} NAME tfvm_precompiled_small OPTIONS ${TFVM_SMALL} HEADERS ${TFVM_PRECOMPILED})
     endif()
   else()
     add_library(${name} INTERFACE)
@@ -33,8 +39,10 @@ endfunction()
 # tfvm_test(name SOURCES a.test.cpp … DEPS …): a GoogleTest executable whose cases are found by ctest.
 function(tfvm_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} tfvm_test_paths GTest::gtest GTest::gtest_main)
-  target_compile_options(${name} PRIVATE "$<$<CONFIG:Release>:-O1;-Wno-maybe-uninitialized>")  # compiled more often than run
+  tfvm_tool(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} tfvm_test_paths fmt::fmt GTest::gtest GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${TFVM_TEST})
+  tfvm_precompile(${name} NAME tfvm_precompiled_test OPTIONS ${TFVM_TEST} HEADERS ${TFVM_PRECOMPILED_TEST}
+    DEPS GTest::gtest)
   gtest_discover_tests(${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()
@@ -64,13 +72,13 @@ endfunction()
 # tfvm_fast(file …): -O2 for sources of a SMALL library that calls come through.
 function(tfvm_fast)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O2)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O2 SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
 # tfvm_optimise(file …): -O3 for sources that are inner loops.
 function(tfvm_optimise)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O3)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O3 SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()

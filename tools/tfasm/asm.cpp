@@ -59,31 +59,31 @@ int disassemble(const Options& o) {
 
 }  // namespace
 
-void add_asm(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("asm", "Assemble: write a program in binary form, .tfbc");
+void add_asm(Application& app) {
+  const Command cmd = app.command("asm", "Assemble: write a program in binary form, .tfbc");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("-o,--out", o->out, "Where to; default: beside FILE, with the extension .tfbc");
-  cmd->add_flag("--strip", o->strip, "Leave out names and lines");
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("-o,--out", o->out, "Where to; default: beside FILE, with the extension .tfbc");
+  cmd.flag("--strip", o->strip, "Leave out names and lines");
+  cmd.footer(
       "Imports are merged in. Params and buffers that are read from files keep the paths.\n\n"
       "Examples:\n"
       "  tfasm asm first.tfa\n"
       "  tfasm asm first.tfa --strip -o small.tfbc");
-  cmd->callback([o, &exit_code] { exit_code = assemble(*o); });
+  cmd.action([o] { return assemble(*o); });
 }
 
-void add_dis(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("dis", "Disassemble: print a binary program as text");
+void add_dis(Application& app) {
+  const Command cmd = app.command("dis", "Disassemble: print a binary program as text");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program, .tfbc; of a .tfa the canonical text without comments")->required();
-  cmd->add_option("-o,--out", o->out, "Where to; default: standard output");
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program, .tfbc; of a .tfa the canonical text without comments").required();
+  cmd.option("-o,--out", o->out, "Where to; default: standard output");
+  cmd.footer(
       "`tfasm asm` of the text gives the same code section, byte for byte.\n\n"
       "Examples:\n"
       "  tfasm dis first.tfbc\n"
       "  tfasm dis first.tfbc -o again.tfa");
-  cmd->callback([o, &exit_code] { exit_code = disassemble(*o); });
+  cmd.action([o] { return disassemble(*o); });
 }
 
 }  // namespace tfvm::tool

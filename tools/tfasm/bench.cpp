@@ -122,26 +122,25 @@ int bench(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("bench", "Time a function: load, prepare, first call, steady state");
+void add_bench(Application& app) {
+  const Command cmd = app.command("bench", "Time a function: load, prepare, first call, steady state");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program, .tfa or .tfbc")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
-  cmd->add_option("-a,--arg", o->args, "The next argument: a literal, an .npy, or an .npz for all its arrays")
-      ->allow_extra_args(false);
-  cmd->add_option("--tier", o->tier, "interp, jit (code before the first call), auto; default: TFVM_TIER, else jit")
-      ->check(CLI::IsMember({"interp", "jit", "auto"}));
-  cmd->add_option("--seconds", o->seconds, "How long to call it")->check(CLI::Range(0.0, 3600.0));
-  add_threads(*cmd, o->threads);
-  cmd->add_flag("--json", o->json, "One line of JSON, in seconds");
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program, .tfa or .tfbc").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
+  cmd.option("-a,--arg", o->args, "The next argument: a literal, an .npy, or an .npz for all its arrays");
+  cmd.option("--tier", o->tier, "interp, jit (code before the first call), auto; default: TFVM_TIER, else jit")
+      .one_of({"interp", "jit", "auto"});
+  cmd.option("--seconds", o->seconds, "How long to call it").between(0.0, 3600.0);
+  add_threads(cmd, o->threads);
+  cmd.flag("--json", o->json, "One line of JSON, in seconds");
+  cmd.footer(
       "Results are made anew by each call, as by `tfasm run`. TFVM_PERF=jitdump shows its machine code to perf, which\n"
       "must record with -k mono; TFVM_PERF=gdb shows it to GDB.\n\n"
       "Examples:\n"
       "  tfasm bench examples/pendulum.tfa 'jvp(@final_angle)' --arg 0.1 --arg 1\n"
       "  tfasm bench examples/pendulum.tfa @rollout --arg 0.1 --tier interp --json\n"
       "  TFVM_PERF=jitdump perf record -k mono tfasm bench examples/pendulum.tfa @rollout --arg 0.1");
-  cmd->callback([o, &exit_code] { exit_code = bench(*o); });
+  cmd.action([o] { return bench(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -77,14 +77,13 @@ int bisect(const Options& o) {
 
 }  // namespace
 
-void add_bisect(CLI::App& app, int& exit_code) {
-  CLI::App* cmd =
-      app.add_subcommand("bisect", "Find the stage that changes a result, and a small program that shows it");
+void add_bisect(Application& app) {
+  const Command cmd = app.command("bisect", "Find the stage that changes a result, and a small program that shows it");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function; default @main");
-  cmd->add_option("-a,--arg", o->args, "The next argument, as of run")->allow_extra_args(false);
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function; default @main");
+  cmd.option("-a,--arg", o->args, "The next argument, as of run");
+  cmd.footer(
       "What each instruction gives alone in the interpreter, without simplification, is held against the stages one\n"
       "after another: functionalize, simplify, licm, plan, recompute, fuse (nests are merged), native (machine code).\n"
       "Of fuse and native the first merge or nest that changes something is named; `tfasm run --merges N --natives N`\n"
@@ -92,7 +91,7 @@ void add_bisect(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  tfasm bisect examples/pendulum.tfa @rollout --arg 0.1\n"
       "  tfasm bisect examples/per_sample.tfa 'grad(@loss)' --arg '[1, 2, 3]' --arg 0 --arg '[1, 0, 1]' --arg 1");
-  cmd->callback([o, &exit_code] { exit_code = bisect(*o); });
+  cmd.action([o] { return bisect(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -39,20 +39,20 @@ int cache(const Options& o) {
 
 }  // namespace
 
-void add_cache(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("cache", "Show or clear the functions kept on disk for later processes");
+void add_cache(Application& app) {
+  const Command cmd = app.command("cache", "Show or clear the functions kept on disk for later processes");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FOLDER", o->folder, "The folder; default: TFVM_CACHE_DIR");
-  cmd->add_flag("--stats", o->stats, "Print how many entries there are, and their bytes (the default)");
-  cmd->add_flag("--clear", o->clear, "Remove them");
-  cmd->footer(
+  cmd.option("FOLDER", o->folder, "The folder; default: TFVM_CACHE_DIR");
+  cmd.flag("--stats", o->stats, "Print how many entries there are, and their bytes (the default)");
+  cmd.flag("--clear", o->clear, "Remove them");
+  cmd.footer(
       "A program that runs with TFVM_CACHE_DIR set leaves its functions there, as they are past all transforms, and\n"
       "finds them the next time. The folder has mode 0700; damaged entries, and those of another build, are "
       "ignored.\n\n"
       "Examples:\n"
       "  TFVM_CACHE_DIR=~/.cache/tfvm tfasm run examples/maml.tfa\n"
       "  tfasm cache ~/.cache/tfvm --clear");
-  cmd->callback([o, &exit_code] { exit_code = cache(*o); });
+  cmd.action([o] { return cache(*o); });
 }
 
 }  // namespace tfvm::tool

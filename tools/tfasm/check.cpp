@@ -29,23 +29,25 @@ int check(const std::string& file, bool quiet) {
 
 }  // namespace
 
-void add_check(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("check", "Report every error of a program without running it");
+void add_check(Application& app) {
+  const Command cmd = app.command("check", "Report every error of a program without running it");
   struct Options {
     std::vector<std::string> files;
     bool quiet = false;
   };
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->files, "Programs, .tfa or .tfbc")->required();
-  cmd->add_flag("-q,--quiet", o->quiet, "Say nothing about programs without errors");
-  cmd->footer(
+  cmd.option("FILE", o->files, "Programs, .tfa or .tfbc").required();
+  cmd.flag("-q,--quiet", o->quiet, "Say nothing about programs without errors");
+  cmd.footer(
       "Loads the program, which runs the initialisers of its params and buffers, and builds every function whose\n"
       "parameter types are concrete, with all that it calls.\n\n"
       "Examples:\n"
       "  tfasm check first.tfa\n"
       "  tfasm check --quiet examples/*.tfa");
-  cmd->callback([o, &exit_code] {
-    for (const std::string& file : o->files) exit_code = std::max(exit_code, check(file, o->quiet));
+  cmd.action([o] {
+    int code = kDone;
+    for (const std::string& file : o->files) code = std::max(code, check(file, o->quiet));
+    return code;
   });
 }
 

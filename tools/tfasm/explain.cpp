@@ -141,29 +141,28 @@ int explain(const Options& o) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("explain", "Say what a pass did with a function, and what not and why");
+void add_explain(Application& app) {
+  const Command cmd = app.command("explain", "Say what a pass did with a function, and what not and why");
   const auto o = std::make_shared<Options>();
-  cmd->add_option(
-         "PASS", o->what,
-         "reinplace: which custom ops and updates write in place, and which copy; io: which inputs are written, "
-         "and which outputs are inputs or views of them; guards: what the function is made for; recompiles: "
-         "which argument has it made again, for each --args in turn; fusion: which ops share a loop nest, and "
-         "which values go through memory and why; batch_rule: how vmap batches each op")
-      ->required()
-      ->check(CLI::IsMember({"reinplace", "io", "guards", "recompiles", "fusion", "batch_rule"}));
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function")->required();
-  cmd->add_option("--args", o->args, "Types of the arguments; again for the next call")->allow_extra_args(false);
-  cmd->add_option("--auto", o->how, "The form of custom ops")->check(CLI::IsMember({"v1", "v2"}));
-  cmd->add_flag("--json", o->json, "As JSON");
-  cmd->add_flag("--code", o->code, "Print the code before and after, too");
-  cmd->footer(
+  cmd.option("PASS", o->what,
+             "reinplace: which custom ops and updates write in place, and which copy; io: which inputs are written, "
+             "and which outputs are inputs or views of them; guards: what the function is made for; recompiles: "
+             "which argument has it made again, for each --args in turn; fusion: which ops share a loop nest, and "
+             "which values go through memory and why; batch_rule: how vmap batches each op")
+      .required()
+      .one_of({"reinplace", "io", "guards", "recompiles", "fusion", "batch_rule"});
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function").required();
+  cmd.option("--args", o->args, "Types of the arguments; again for the next call");
+  cmd.option("--auto", o->how, "The form of custom ops").one_of({"v1", "v2"});
+  cmd.flag("--json", o->json, "As JSON");
+  cmd.flag("--code", o->code, "Print the code before and after, too");
+  cmd.footer(
       "  tfasm explain reinplace kv.tfa @step --args \"f32[2,8,4] f32[4] i64\"\n"
       "  tfasm explain io kv.tfa @step --args \"f32[2,8,4], f32[4]\" --json\n"
       "  tfasm explain recompiles examples/per_sample.tfa @gradient --args \"f32[3], f32, f32[3], f32\"\n"
       "  tfasm explain fusion examples/pendulum.tfa @rollout --args f64");
-  cmd->callback([o, &exit_code] { exit_code = explain(*o); });
+  cmd.action([o] { return explain(*o); });
 }
 
 }  // namespace tfvm::tool

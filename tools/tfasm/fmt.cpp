@@ -39,18 +39,20 @@ int format(const std::string& file, bool check) {
 
 }  // namespace
 
-void add_fmt(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("fmt", "Format .tfa files in place; comments stay");
+void add_fmt(Application& app) {
+  const Command cmd = app.command("fmt", "Format .tfa files in place; comments stay");
   struct Options {
     std::vector<std::string> files;
     bool check = false;
   };
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->files, "Files to format")->required();
-  cmd->add_flag("--check", o->check, "Change nothing; name the files that would change and fail if there are any");
-  cmd->footer("Examples:\n  tfasm fmt first.tfa\n  tfasm fmt --check examples/*.tfa");
-  cmd->callback([o, &exit_code] {
-    for (const std::string& file : o->files) exit_code = std::max(exit_code, format(file, o->check));
+  cmd.option("FILE", o->files, "Files to format").required();
+  cmd.flag("--check", o->check, "Change nothing; name the files that would change and fail if there are any");
+  cmd.footer("Examples:\n  tfasm fmt first.tfa\n  tfasm fmt --check examples/*.tfa");
+  cmd.action([o] {
+    int code = kDone;
+    for (const std::string& file : o->files) code = std::max(code, format(file, o->check));
+    return code;
   });
 }
 

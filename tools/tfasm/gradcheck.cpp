@@ -162,20 +162,18 @@ int gradcheck(const Options& o) {
 
 }  // namespace
 
-void add_gradcheck(CLI::App& app, int& exit_code) {
-  CLI::App* cmd =
-      app.add_subcommand("gradcheck", "Compare the derivatives of a function with differences of its values");
+void add_gradcheck(Application& app) {
+  const Command cmd = app.command("gradcheck", "Compare the derivatives of a function with differences of its values");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function; default @main");
-  cmd->add_option("-a,--arg", o->args, "The next argument, where derivatives are taken; as for run")
-      ->allow_extra_args(false);
-  cmd->add_option("--order", o->order, "Highest order of derivatives, 1 or 2; default 2")->check(CLI::Range(1, 2));
-  cmd->add_option("--eps", o->eps, "Step, relative to max(1, |x|); default: cube root of the dtype's epsilon");
-  cmd->add_option("--rtol", o->rtol, "Relative tolerance; default 1e-6, f32 2e-3");
-  cmd->add_option("--atol", o->atol, "Absolute tolerance; default 1e-6, f32 2e-3");
-  cmd->add_flag("--json", o->json, "Print JSON, with all kinks");
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function; default @main");
+  cmd.option("-a,--arg", o->args, "The next argument, where derivatives are taken; as for run");
+  cmd.option("--order", o->order, "Highest order of derivatives, 1 or 2; default 2").between(1, 2);
+  cmd.option("--eps", o->eps, "Step, relative to max(1, |x|); default: cube root of the dtype's epsilon");
+  cmd.option("--rtol", o->rtol, "Relative tolerance; default 1e-6, f32 2e-3");
+  cmd.option("--atol", o->atol, "Absolute tolerance; default 1e-6, f32 2e-3");
+  cmd.flag("--json", o->json, "Print JSON, with all kinks");
+  cmd.footer(
       "Forward mode, reverse mode and central differences are compared element by element, and the derivatives of\n"
       "reverse mode in the same way. Where the slopes on both sides of a point disagree there is a kink: it is told "
       "and\n"
@@ -185,7 +183,7 @@ void add_gradcheck(CLI::App& app, int& exit_code) {
       "  tfasm gradcheck examples/pendulum.tfa @final_angle --arg 0.1 --json\n"
       "  tfasm gradcheck examples/per_sample.tfa 'vmap(@loss, in_dims=[none, none, 0, 0])' --order 1 \\\n"
       "    --arg '[1, 2, 3]' --arg 0 --arg '[[1, 0, 1], [0, 1, 1]]' --arg '[1, 2]'");
-  cmd->callback([o, &exit_code] { exit_code = gradcheck(*o); });
+  cmd.action([o] { return gradcheck(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -43,19 +43,18 @@ int memory(const Options& o) {
 
 }  // namespace
 
-void add_memory(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("memory", "Say how many bytes a call will take");
+void add_memory(Application& app) {
+  const Command cmd = app.command("memory", "Say how many bytes a call will take");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function; default @main");
-  cmd->add_option("--args", o->args, "Types of the arguments, where the function does not fix them")
-      ->allow_extra_args(false);
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function; default @main");
+  cmd.option("--args", o->args, "Types of the arguments, where the function does not fix them");
+  cmd.footer(
       "The figures are exact: they are what the VM counts and a memory limit is held against. Code is not counted.\n\n"
       "Examples:\n"
       "  tfasm memory examples/pendulum.tfa @rollout\n"
       "  tfasm memory examples/pendulum.tfa 'grad(@final_angle)'");
-  cmd->callback([o, &exit_code] { exit_code = memory(*o); });
+  cmd.action([o] { return memory(*o); });
 }
 
 }  // namespace tfvm::tool

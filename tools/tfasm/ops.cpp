@@ -100,20 +100,19 @@ int ops(const Options& o) {
 
 }  // namespace
 
-void add_ops(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("ops", "List the ops: operands, attributes, defaults");
+void add_ops(Application& app) {
+  const Command cmd = app.command("ops", "List the ops: operands, attributes, defaults");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("NAME", o->name, "One op, in full");
-  CLI::Option* coverage =
-      cmd->add_flag("--coverage", o->coverage, "Which transform has a rule for which op, and why not");
-  cmd->add_flag("--json", o->json, "Print JSON")->excludes(coverage);
-  cmd->footer(
+  cmd.option("NAME", o->name, "One op, in full");
+  const Option coverage = cmd.flag("--coverage", o->coverage, "Which transform has a rule for which op, and why not");
+  cmd.flag("--json", o->json, "Print JSON").excludes(coverage);
+  cmd.footer(
       "Operands of one group letter have one dtype; an attribute without a default must be given.\n\n"
       "Examples:\n"
       "  tfasm ops reduce_sum\n"
       "  tfasm ops --coverage\n"
       "  tfasm ops --json > ops.json");
-  cmd->callback([o, &exit_code] { exit_code = ops(*o); });
+  cmd.action([o] { return ops(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -98,32 +98,29 @@ int run(const RunOptions& o) {
 
 }  // namespace
 
-void add_run(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("run", "Call a function of a program and print its results, one a line");
+void add_run(Application& app) {
+  const Command cmd = app.command("run", "Call a function of a program and print its results, one a line");
   const auto o = std::make_shared<RunOptions>();
-  cmd->add_option("FILE", o->file, "The program, .tfa or .tfbc; it may read files below its folder")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
-  cmd->add_option("-a,--arg", o->args, "The next argument: a literal, an .npy, or an .npz for all its arrays")
-      ->allow_extra_args(false);
-  cmd->add_option("-o,--out", o->out, "Write the next result to an .npy, or all that are left to an .npz")
-      ->allow_extra_args(false);
-  cmd->add_flag("--full", o->full, "Print long tensors whole");
-  cmd->add_flag("--functionalize", o->functionalize, "Run functions that write by their functional forms");
-  cmd->add_flag("--sealed", o->sealed, "Make no code once the function is prepared: a call that would have to fails")
-      ->envname("TFVM_SEALED");
-  auto* trap = cmd->add_flag("--nan-trap", o->nan_trap, "Fail at the first nan, and name its op, line, element, step");
-  cmd->add_flag("--live-only", o->live_only, "Of those that reach a result alone: what a select masks may be nan")
-      ->needs(trap);
-  cmd->add_option("--trace", o->trace, "Write each step that the run made to FILE, as a Chrome trace")
-      ->allow_extra_args(false);
-  cmd->add_option("--memory", o->memory, "Limit of bytes that tensors may take")->check(CLI::Range(kLeast, kMost));
-  add_threads(*cmd, o->threads);
+  cmd.option("FILE", o->file, "The program, .tfa or .tfbc; it may read files below its folder").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
+  cmd.option("-a,--arg", o->args, "The next argument: a literal, an .npy, or an .npz for all its arrays");
+  cmd.option("-o,--out", o->out, "Write the next result to an .npy, or all that are left to an .npz");
+  cmd.flag("--full", o->full, "Print long tensors whole");
+  cmd.flag("--functionalize", o->functionalize, "Run functions that write by their functional forms");
+  cmd.flag("--sealed", o->sealed, "Make no code once the function is prepared: a call that would have to fails")
+      .or_env("TFVM_SEALED");
+  const Option trap =
+      cmd.flag("--nan-trap", o->nan_trap, "Fail at the first nan, and name its op, line, element, step");
+  cmd.flag("--live-only", o->live_only, "Of those that reach a result alone: what a select masks may be nan")
+      .needs(trap);
+  cmd.option("--trace", o->trace, "Write each step that the run made to FILE, as a Chrome trace");
+  cmd.option("--memory", o->memory, "Limit of bytes that tensors may take").between(kLeast, kMost);
+  add_threads(cmd, o->threads);
   constexpr std::int64_t kNone = 0;
-  cmd->add_option("--merges", o->merges, "Make only the first N merges of loop nests")->check(CLI::Range(kNone, kMost));
-  cmd->add_option("--natives", o->natives, "Machine code only for the first N nests and loops")
-      ->check(CLI::Range(kNone, kMost));
-  cmd->add_option("--steps", o->steps, "Limit of trips of loops and calls")->check(CLI::Range(kLeast, kMost));
-  cmd->footer(
+  cmd.option("--merges", o->merges, "Make only the first N merges of loop nests").between(kNone, kMost);
+  cmd.option("--natives", o->natives, "Machine code only for the first N nests and loops").between(kNone, kMost);
+  cmd.option("--steps", o->steps, "Limit of trips of loops and calls").between(kLeast, kMost);
+  cmd.footer(
       "A literal takes its dtype from the parameter, or has its own: --arg 'f64[2] [1, 2]'. Results that are written\n"
       "to files are not printed.\n\n"
       "Examples:\n"
@@ -132,7 +129,7 @@ void add_run(CLI::App& app, int& exit_code) {
       "  tfasm run examples/pendulum.tfa 'jvp(@final_angle)' --arg 0.1 --arg 1\n"
       "  tfasm run examples/pendulum.tfa @rollout --arg 0.1 --out angle.npy --out path.npy\n"
       "  tfasm run examples/pendulum.tfa @rollout --arg 0.1 --trace rollout.json   (chrome://tracing shows it)");
-  cmd->callback([o, &exit_code] { exit_code = run(*o); });
+  cmd.action([o] { return run(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -66,25 +66,24 @@ int show(const Options& o) {
 
 }  // namespace
 
-void add_show(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("show", "Show what a function becomes: bytecode, steps, loop nests, machine code");
+void add_show(Application& app) {
+  const Command cmd = app.command("show", "Show what a function becomes: bytecode, steps, loop nests, machine code");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program, .tfa or .tfbc")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
-  cmd->add_option("--args", o->args, "Types of the arguments, where the function does not fix them")
-      ->allow_extra_args(false);
-  cmd->add_flag("--bytecode", o->bytecode, "The bytecode that is planned");
-  cmd->add_flag("--plan", o->plan, "The steps of the plan and their places");
-  cmd->add_flag("--nests", o->nests, "The loop nests, each with its line in the program");
-  cmd->add_flag("--asm", o->assembly, "The machine code of each nest, or why it has none");
-  cmd->add_option("--isa", o->isa, "Machine code for this instruction set; default: the best of the machine")
-      ->check(CLI::IsMember({"avx2", "avx512"}));
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program, .tfa or .tfbc").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function, as grad(@loss); default @main");
+  cmd.option("--args", o->args, "Types of the arguments, where the function does not fix them");
+  cmd.flag("--bytecode", o->bytecode, "The bytecode that is planned");
+  cmd.flag("--plan", o->plan, "The steps of the plan and their places");
+  cmd.flag("--nests", o->nests, "The loop nests, each with its line in the program");
+  cmd.flag("--asm", o->assembly, "The machine code of each nest, or why it has none");
+  cmd.option("--isa", o->isa, "Machine code for this instruction set; default: the best of the machine")
+      .one_of({"avx2", "avx512"});
+  cmd.footer(
       "Without one of the flags everything is shown.\n\n"
       "Examples:\n"
       "  tfasm show examples/pendulum.tfa @final_angle --nests\n"
       "  tfasm show examples/per_sample.tfa 'grad(@loss)' --args 'f32[3], f32, f32[3], f32' --asm --isa avx2");
-  cmd->callback([o, &exit_code] { exit_code = show(*o); });
+  cmd.action([o] { return show(*o); });
 }
 
 }  // namespace tfvm::tool

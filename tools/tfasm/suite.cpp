@@ -34,7 +34,7 @@ class Suite {
   SuiteResult run() {
     for (const std::string& path : o_.paths) add(path);
     std::vector<std::thread> threads;
-    for (unsigned k = 1; k < o_.jobs; ++k) threads.emplace_back([this] { work(); });
+    for (std::size_t k = 1; k < o_.jobs; ++k) threads.emplace_back([this] { work(); });
     work();
     for (std::thread& t : threads) t.join();
     if (o_.progress) std::fputs("\r\033[K", stderr);

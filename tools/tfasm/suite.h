@@ -15,7 +15,7 @@ struct SuiteOptions {
   std::vector<std::string> paths;    // files, and folders with all that lies below
   std::optional<std::regex> filter;  // searched in "file: test"
   Tier tier = Tier::Both;
-  unsigned jobs = 1;
+  std::size_t jobs = 1;
   bool update = false;         // rewrite the expected errors of bad-*.tfa
   bool verify_each = false;    // every function that is made
   bool functionalize = false;  // VmOptions::functionalize

@@ -68,24 +68,22 @@ int test(Options& o) {
 
 }  // namespace
 
-void add_test(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("test", "Run the tests in programs, in parallel");
+void add_test(Application& app) {
+  const Command cmd = app.command("test", "Run the tests in programs, in parallel");
   const auto o = std::make_shared<Options>();
   o->suite.jobs = std::max(1u, std::thread::hardware_concurrency());
-  cmd->add_option("PATH", o->suite.paths, "Programs, and folders: all programs below them")->required();
-  cmd->add_option("-f,--filter", o->filter, "Only tests where this regular expression is found in \"file: test\"");
-  cmd->add_flag("--json", o->json, "Print one JSON object, and nothing else");
-  cmd->add_flag("--update", o->suite.update, "Rewrite the expected errors in bad-*.tfa");
-  cmd->add_flag("--verify-each", o->suite.verify_each, "Verify every function that a statement or a pass makes");
-  cmd->add_flag("--forget-each", o->suite.forget_each, "Let go of all that is made before every test");
-  cmd->add_flag("--functionalize", o->suite.functionalize,
-                "Run statements and functions that write by their functional forms");
-  cmd->add_option("--tier", o->tier,
-                  "Which tier runs: interp, jit or both; where there is one, that one (default both)")
-      ->check(CLI::IsMember({"interp", "jit", "both"}));
-  cmd->add_option("-j,--jobs", o->suite.jobs, "Threads; default: as many as the machine has cores")
-      ->check(CLI::Range(1, 1024));
-  cmd->footer(
+  cmd.option("PATH", o->suite.paths, "Programs, and folders: all programs below them").required();
+  cmd.option("-f,--filter", o->filter, "Only tests where this regular expression is found in \"file: test\"");
+  cmd.flag("--json", o->json, "Print one JSON object, and nothing else");
+  cmd.flag("--update", o->suite.update, "Rewrite the expected errors in bad-*.tfa");
+  cmd.flag("--verify-each", o->suite.verify_each, "Verify every function that a statement or a pass makes");
+  cmd.flag("--forget-each", o->suite.forget_each, "Let go of all that is made before every test");
+  cmd.flag("--functionalize", o->suite.functionalize,
+           "Run statements and functions that write by their functional forms");
+  cmd.option("--tier", o->tier, "Which tier runs: interp, jit or both; where there is one, that one (default both)")
+      .one_of({"interp", "jit", "both"});
+  cmd.option("-j,--jobs", o->suite.jobs, "Threads; default: as many as the machine has cores").between(1, 1024);
+  cmd.footer(
       "A program bad-*.tfa is a test of its errors: it ends with what `tfasm check` prints, behind `//! `.\n"
       "The JSON object: {\"passed\", \"failed\", \"skipped\", \"folders\": {name: counts}, \"failures\": [{\"file\",\n"
       "\"test\", \"line\", \"message\"}]}. Exit codes: 0 all passed, 1 a test failed, 2 wrong usage or nothing to "
@@ -94,7 +92,7 @@ void add_test(CLI::App& app, int& exit_code) {
       "  tfasm test first.tfa\n"
       "  tfasm test examples tests/tfa --filter 'grad|jvp'\n"
       "  tfasm test tests/tfa --json > result.json");
-  cmd->callback([o, &exit_code] { exit_code = test(*o); });
+  cmd.action([o] { return test(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -4,9 +4,9 @@
 
 namespace tfvm::tool {
 
-void add_threads(CLI::App& cmd, std::size_t& threads) {
-  cmd.add_option("--threads", threads, "Threads that share large loop nests, which changes no bits; default 1")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1024}));
+void add_threads(const Command& cmd, std::size_t& threads) {
+  cmd.option("--threads", threads, "Threads that share large loop nests, which changes no bits; default 1")
+      .between(1, 1024);
 }
 
 Status use_threads(Context& context, std::size_t threads) {

@@ -8,7 +8,7 @@
 
 namespace tfvm::tool {
 
-void add_threads(CLI::App& cmd, std::size_t& threads);
+void add_threads(const Command& cmd, std::size_t& threads);
 // Calls in the context run on so many threads. Unsupported: a build without oneTBB.
 Status use_threads(Context& context, std::size_t threads);
 

@@ -104,19 +104,18 @@ int transform(const Options& o) {
 
 }  // namespace
 
-void add_transform(CLI::App& app, int& exit_code) {
-  CLI::App* cmd = app.add_subcommand("transform", "Print the bytecode of a function after each of its transforms");
+void add_transform(Application& app) {
+  const Command cmd = app.command("transform", "Print the bytecode of a function after each of its transforms");
   const auto o = std::make_shared<Options>();
-  cmd->add_option("FILE", o->file, "The program")->required();
-  cmd->add_option("FUNCTION", o->function, "@name or a derived function")->required();
-  cmd->add_option("--args", o->args, "Types of the arguments")->allow_extra_args(false);
-  cmd->add_option("-p,--pass", o->passes,
-                  "Instead print each result of this pass: jvp, split, transpose, vmap, …, or all of them;\n"
-                  "licm comes last, before a function is run")
-      ->allow_extra_args(false);
-  cmd->add_flag("--last", o->last, "Print only the outermost function");
-  cmd->add_flag("--stats", o->stats, "Instead print how large each function is, with all that it runs");
-  cmd->footer(
+  cmd.option("FILE", o->file, "The program").required();
+  cmd.option("FUNCTION", o->function, "@name or a derived function").required();
+  cmd.option("--args", o->args, "Types of the arguments");
+  cmd.option("-p,--pass", o->passes,
+             "Instead print each result of this pass: jvp, split, transpose, vmap, …, or all of them;\n"
+             "licm comes last, before a function is run");
+  cmd.flag("--last", o->last, "Print only the outermost function");
+  cmd.flag("--stats", o->stats, "Instead print how large each function is, with all that it runs");
+  cmd.footer(
       "The innermost function comes first, as written and typed. Types are concrete: shapes are known, broadcasting\n"
       "is explicit, attributes that have their default are left out.\n\n"
       "Examples:\n"
@@ -124,7 +123,7 @@ void add_transform(CLI::App& app, int& exit_code) {
       "  tfasm transform first.tfa 'vmap(grad(@loss), in_dims=[none, 0, 0])' --args 'f32[3], f32[2,3], f32[2]' --last\n"
       "  tfasm transform first.tfa 'grad(@loss)' --args 'f32[3], f32[3], f32' --pass transpose\n"
       "  tfasm transform first.tfa 'grad(@loss)' --args 'f32[3], f32[3], f32' --stats");
-  cmd->callback([o, &exit_code] { exit_code = transform(*o); });
+  cmd.action([o] { return transform(*o); });
 }
 
 }  // namespace tfvm::tool

@@ -1,5 +1,6 @@
 // Decompositions and triangular solves: Eigen, matrix by matrix. The bits are Eigen's, so these ops are inexact in the
-// sense of language.md: right to rounding, but not bit for bit the same on every machine.
+// sense of language.md: right to rounding, but not bit for bit the same on every machine. All dtypes are worked on in
+// f64, and rounded once at the end: one copy of Eigen's code, which is large and slow to compile.
 //
 // What has no answer is NaN throughout: cholesky of a matrix that is not positive definite, eigh, qr and svd of one
 // with a value that is not finite, and all of them where memory for the work runs out.
@@ -16,10 +17,11 @@ namespace tfvm {
 
 namespace {
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
+using Matrix = Eigen::MatrixXd;
 
 struct LinalgParams {
+  Matrix (*load)(const View&, std::int64_t k) = nullptr;
+  void (*store)(const Matrix&, const View&, std::int64_t k) = nullptr;
   bool lower = true, left = true, transpose = false, unit_diagonal = false, full = false;
 };
 
@@ -44,12 +46,9 @@ std::int64_t offset(const View& v, std::int64_t k, std::int32_t inner) {
 }
 
 template <class E>
-using ValueOf = typename E::Value;
-
-template <class E>
-Matrix<ValueOf<E>> load(const View& v, std::int64_t k) {
+Matrix load(const View& v, std::int64_t k) {
   const auto* x = reinterpret_cast<const typename E::Stored*>(v.data) + offset(v, k, 2);
-  Matrix<ValueOf<E>> m(rows(v), columns(v));
+  Matrix m(rows(v), columns(v));
   for (std::int64_t i = 0; i < m.rows(); ++i)
     for (std::int64_t j = 0; j < m.cols(); ++j)
       m(i, j) = E::load(x[i * v.strides[v.rank - 2] + j * v.strides[v.rank - 1]]);
@@ -57,145 +56,125 @@ Matrix<ValueOf<E>> load(const View& v, std::int64_t k) {
 }
 
 // Results are row-major; one with a dim less holds vectors.
-template <class E, class M>
-void store(const M& m, const View& out, std::int64_t k) {
+template <class E>
+void store(const Matrix& m, const View& out, std::int64_t k) {
   auto* y = reinterpret_cast<typename E::Stored*>(out.data) + k * m.size();
   for (std::int64_t i = 0; i < m.rows(); ++i)
-    for (std::int64_t j = 0; j < m.cols(); ++j) *y++ = E::store(m(i, j));
+    for (std::int64_t j = 0; j < m.cols(); ++j) *y++ = E::store(static_cast<typename E::Value>(m(i, j)));
 }
 
-template <class T>
-Matrix<T> nans(std::int64_t r, std::int64_t c) {
-  return Matrix<T>::Constant(r, c, std::numeric_limits<T>::quiet_NaN());
-}
+Matrix nans(std::int64_t r, std::int64_t c) { return Matrix::Constant(r, c, std::numeric_limits<double>::quiet_NaN()); }
 
-template <class T>
-Matrix<T> symmetric_part(const Matrix<T>& a) {
-  return (a + a.transpose()) / T(2);
-}
+Matrix symmetric_part(const Matrix& a) { return (a + a.transpose()) / 2; }
 
-template <class E>
-void cholesky(const KernelCall& c, const LinalgParams&, std::int64_t k) {
-  using T = ValueOf<E>;
-  const Matrix<T> a = symmetric_part<T>(load<E>(c.in[0], k));
-  const Eigen::LLT<Matrix<T>> llt(a);
+void cholesky(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
+  const Matrix a = symmetric_part(p.load(c.in[0], k));
+  const Eigen::LLT<Matrix> llt(a);
   const bool fails = llt.info() != Eigen::Success || !a.allFinite();
-  store<E>(fails ? nans<T>(a.rows(), a.cols()) : Matrix<T>(llt.matrixL()), c.out[0], k);
+  p.store(fails ? nans(a.rows(), a.cols()) : Matrix(llt.matrixL()), c.out[0], k);
 }
 
 // x of a x = b, a as it stands in one triangle.
-template <class T>
-Matrix<T> solve_left(const Matrix<T>& a, Matrix<T> b, bool lower, bool unit) {
+Matrix solve_left(const Matrix& a, Matrix b, bool lower, bool unit) {
   if (b.size() == 0) return b;
-  if (lower && unit) a.template triangularView<Eigen::UnitLower>().solveInPlace(b);
-  if (lower && !unit) a.template triangularView<Eigen::Lower>().solveInPlace(b);
-  if (!lower && unit) a.template triangularView<Eigen::UnitUpper>().solveInPlace(b);
-  if (!lower && !unit) a.template triangularView<Eigen::Upper>().solveInPlace(b);
+  if (lower && unit) a.triangularView<Eigen::UnitLower>().solveInPlace(b);
+  if (lower && !unit) a.triangularView<Eigen::Lower>().solveInPlace(b);
+  if (!lower && unit) a.triangularView<Eigen::UnitUpper>().solveInPlace(b);
+  if (!lower && !unit) a.triangularView<Eigen::Upper>().solveInPlace(b);
   return b;
 }
 
 // On the right, x op(a) = b is op(a)ᵀ xᵀ = bᵀ.
-template <class E>
 void triangular_solve(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  using T = ValueOf<E>;
-  Matrix<T> a = load<E>(c.in[0], k), b = load<E>(c.in[1], k);
+  Matrix a = p.load(c.in[0], k), b = p.load(c.in[1], k);
   const bool flip = p.transpose == p.left;
   if (flip) a.transposeInPlace();
   if (!p.left) b.transposeInPlace();
-  Matrix<T> x = solve_left<T>(a, std::move(b), p.lower != flip, p.unit_diagonal);
+  Matrix x = solve_left(a, std::move(b), p.lower != flip, p.unit_diagonal);
   if (!p.left) x.transposeInPlace();
-  store<E>(x, c.out[0], k);
+  p.store(x, c.out[0], k);
 }
 
 // Row pivoting, the pivot of each column being its first largest element; a column of zeros is left (as LAPACK's
 // getrf).
-template <class E>
-void lu(const KernelCall& c, const LinalgParams&, std::int64_t k) {
-  using T = ValueOf<E>;
-  Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> a = load<E>(c.in[0], k);
+void lu(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> a = p.load(c.in[0], k);
   const std::int64_t n = std::min(a.rows(), a.cols());
   auto* pivots = reinterpret_cast<std::int32_t*>(c.out[1].data) + k * n;
   for (std::int64_t j = 0; j < n; ++j) {
-    std::int64_t p = j;
+    std::int64_t pivot = j;
     for (std::int64_t i = j + 1; i < a.rows(); ++i)
-      if (std::abs(a(i, j)) > std::abs(a(p, j))) p = i;
-    pivots[j] = static_cast<std::int32_t>(p);
-    if (p != j) a.row(p).swap(a.row(j));
-    if (a(j, j) == T(0)) continue;
+      if (std::abs(a(i, j)) > std::abs(a(pivot, j))) pivot = i;
+    pivots[j] = static_cast<std::int32_t>(pivot);
+    if (pivot != j) a.row(pivot).swap(a.row(j));
+    if (a(j, j) == 0) continue;
     const std::int64_t rest = a.cols() - j - 1;
     for (std::int64_t i = j + 1; i < a.rows(); ++i) {
-      const T f = a(i, j) / a(j, j);
+      const double f = a(i, j) / a(j, j);
       a(i, j) = f;
       if (rest > 0) a.row(i).tail(rest) -= f * a.row(j).tail(rest);
     }
   }
-  store<E>(a, c.out[0], k);
+  p.store(a, c.out[0], k);
 }
 
-template <class E>
-void qr(const KernelCall& c, const LinalgParams&, std::int64_t k) {
-  using T = ValueOf<E>;
-  const Matrix<T> a = load<E>(c.in[0], k);
+void qr(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
+  const Matrix a = p.load(c.in[0], k);
   const std::int64_t n = columns(c.out[0]);  // columns of q
   if (!a.allFinite()) {
-    store<E>(nans<T>(a.rows(), n), c.out[0], k);
-    store<E>(nans<T>(n, a.cols()), c.out[1], k);
+    p.store(nans(a.rows(), n), c.out[0], k);
+    p.store(nans(n, a.cols()), c.out[1], k);
     return;
   }
   if (a.size() == 0) {
-    store<E>(Matrix<T>(Matrix<T>::Identity(a.rows(), n)), c.out[0], k);
-    store<E>(Matrix<T>(Matrix<T>::Zero(n, a.cols())), c.out[1], k);
+    p.store(Matrix(Matrix::Identity(a.rows(), n)), c.out[0], k);
+    p.store(Matrix(Matrix::Zero(n, a.cols())), c.out[1], k);
     return;
   }
-  const Eigen::HouseholderQR<Matrix<T>> d(a);
-  store<E>(Matrix<T>(d.householderQ() * Matrix<T>::Identity(a.rows(), n)), c.out[0], k);
-  Matrix<T> r = Matrix<T>::Zero(n, a.cols());
+  const Eigen::HouseholderQR<Matrix> d(a);
+  p.store(Matrix(d.householderQ() * Matrix::Identity(a.rows(), n)), c.out[0], k);
+  Matrix r = Matrix::Zero(n, a.cols());
   const std::int64_t top = std::min(n, std::min(a.rows(), a.cols()));
-  r.topRows(top) = d.matrixQR().topRows(top).template triangularView<Eigen::Upper>();
-  store<E>(r, c.out[1], k);
+  r.topRows(top) = d.matrixQR().topRows(top).triangularView<Eigen::Upper>();
+  p.store(r, c.out[1], k);
 }
 
-template <class E>
-void eigh(const KernelCall& c, const LinalgParams&, std::int64_t k) {
-  using T = ValueOf<E>;
-  const Matrix<T> a = symmetric_part<T>(load<E>(c.in[0], k));
+void eigh(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
+  const Matrix a = symmetric_part(p.load(c.in[0], k));
   if (a.size() == 0) return;
-  Eigen::SelfAdjointEigenSolver<Matrix<T>> d;
+  Eigen::SelfAdjointEigenSolver<Matrix> d;
   if (a.allFinite()) d.compute(a);
   const bool fails = !a.allFinite() || d.info() != Eigen::Success;
-  store<E>(fails ? nans<T>(a.rows(), 1) : Matrix<T>(d.eigenvalues()), c.out[0], k);
-  store<E>(fails ? nans<T>(a.rows(), a.cols()) : Matrix<T>(d.eigenvectors()), c.out[1], k);
+  p.store(fails ? nans(a.rows(), 1) : Matrix(d.eigenvalues()), c.out[0], k);
+  p.store(fails ? nans(a.rows(), a.cols()) : Matrix(d.eigenvectors()), c.out[1], k);
 }
 
-template <class E, class Svd>
-bool store_svd(const Svd& d, const KernelCall& c, std::int64_t k) {
-  using T = ValueOf<E>;
+template <class Svd>
+bool store_svd(const Svd& d, const KernelCall& c, const LinalgParams& p, std::int64_t k) {
   if (d.info() != Eigen::Success) return false;
-  store<E>(d.matrixU(), c.out[0], k);
-  store<E>(d.singularValues(), c.out[1], k);
-  store<E>(Matrix<T>(d.matrixV().transpose()), c.out[2], k);
+  p.store(d.matrixU(), c.out[0], k);
+  p.store(d.singularValues(), c.out[1], k);
+  p.store(Matrix(d.matrixV().transpose()), c.out[2], k);
   return true;
 }
 
 // Small ones by Jacobi rotations, which are the more accurate, others by divide and conquer.
-template <class E>
 void svd(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  using T = ValueOf<E>;
   constexpr std::int64_t kJacobi = 32;
-  const Matrix<T> a = load<E>(c.in[0], k);
+  const Matrix a = p.load(c.in[0], k);
   const std::int64_t n = std::min(a.rows(), a.cols());
   const unsigned parts = p.full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
   if (n == 0) {
-    store<E>(Matrix<T>(Matrix<T>::Identity(a.rows(), columns(c.out[0]))), c.out[0], k);
-    store<E>(Matrix<T>(Matrix<T>::Identity(rows(c.out[2]), a.cols())), c.out[2], k);
+    p.store(Matrix(Matrix::Identity(a.rows(), columns(c.out[0]))), c.out[0], k);
+    p.store(Matrix(Matrix::Identity(rows(c.out[2]), a.cols())), c.out[2], k);
     return;
   }
-  if (a.allFinite() && (n <= kJacobi ? store_svd<E>(Eigen::JacobiSVD<Matrix<T>>(a, parts), c, k)
-                                     : store_svd<E>(Eigen::BDCSVD<Matrix<T>>(a, parts), c, k)))
+  if (a.allFinite() && (n <= kJacobi ? store_svd(Eigen::JacobiSVD<Matrix>(a, parts), c, p, k)
+                                     : store_svd(Eigen::BDCSVD<Matrix>(a, parts), c, p, k)))
     return;
-  store<E>(nans<T>(a.rows(), columns(c.out[0])), c.out[0], k);
-  store<E>(nans<T>(n, 1), c.out[1], k);
-  store<E>(nans<T>(rows(c.out[2]), a.cols()), c.out[2], k);
+  p.store(nans(a.rows(), columns(c.out[0])), c.out[0], k);
+  p.store(nans(n, 1), c.out[1], k);
+  p.store(nans(rows(c.out[2]), a.cols()), c.out[2], k);
 }
 
 using One = void (*)(const KernelCall&, const LinalgParams&, std::int64_t);
@@ -204,7 +183,7 @@ template <class E>
 void fill_nan(const View& v) {
   auto* y = reinterpret_cast<typename E::Stored*>(v.data);
   const std::int64_t n = count(v, 0);
-  for (std::int64_t i = 0; i < n; ++i) y[i] = E::store(std::numeric_limits<ValueOf<E>>::quiet_NaN());
+  for (std::int64_t i = 0; i < n; ++i) y[i] = E::store(std::numeric_limits<typename E::Value>::quiet_NaN());
 }
 
 // Pivots are the one result that is an integer, and always written.
@@ -223,18 +202,25 @@ template <class E>
 void (*runner(Op op))(const KernelCall&, const void*) {
   switch (op) {
     case Op::cholesky:
-      return run_stack<E, cholesky<E>>;
+      return run_stack<E, cholesky>;
     case Op::triangular_solve:
-      return run_stack<E, triangular_solve<E>>;
+      return run_stack<E, triangular_solve>;
     case Op::lu:
-      return run_stack<E, lu<E>>;
+      return run_stack<E, lu>;
     case Op::qr:
-      return run_stack<E, qr<E>>;
+      return run_stack<E, qr>;
     case Op::eigh:
-      return run_stack<E, eigh<E>>;
+      return run_stack<E, eigh>;
     default:
-      return run_stack<E, svd<E>>;
+      return run_stack<E, svd>;
   }
+}
+
+template <class E>
+Kernel kernel_in(Op op, LinalgParams p) {
+  p.load = load<E>;
+  p.store = store<E>;
+  return kernel_of(runner<E>(op), p);
 }
 
 }  // namespace
@@ -251,13 +237,13 @@ Result<Kernel> make_linalg(const KernelRequest& r) {
   if (r.op == Op::svd) p.full = r.attrs.get_bool(r.at, Key::full);
   switch (r.dtype(0)) {
     case DType::F16:
-      return kernel_of(runner<Half>(r.op), p);
+      return kernel_in<Half>(r.op, p);
     case DType::BF16:
-      return kernel_of(runner<Brain>(r.op), p);
+      return kernel_in<Brain>(r.op, p);
     case DType::F32:
-      return kernel_of(runner<Plain<float>>(r.op), p);
+      return kernel_in<Plain<float>>(r.op, p);
     default:
-      return kernel_of(runner<Plain<double>>(r.op), p);
+      return kernel_in<Plain<double>>(r.op, p);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/source_dir.h"
 #include "tests/vm/capi/host.h"
 
 namespace tfvm::testing {
@@ -12,7 +13,7 @@ namespace {
 
 // Loops and nests, and @forever.
 std::string long_program() {
-  std::ifstream in(TFVM_SLICES_PROGRAM);
+  std::ifstream in(std::string(source_dir()) + "/bench/slices.tfa");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
