@@ -30,6 +30,7 @@ constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest
 // The same of native code in additions (time_of), and how many of them cost a credit: 20 us at most.
 constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 constexpr std::int64_t kNativeWatchedWork = 1 << 21;  // where a call may only be cancelled, or has a deadline
+constexpr std::int64_t kNativeUncutWork = 1 << 24;    // then, of a nest that can't be cut: a third of a ms by AVX2
 
 }  // namespace
 
@@ -159,7 +160,7 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
   if (s.native) {
     const NativeNest* code = s.native->ready();
     // Where somebody watches, parts must be short, and the interpreter's blocks always are.
-    const std::int64_t most = 4 * (limits_.pause ? kNativePartWork : kNativeWatchedWork);
+    const std::int64_t most = limits_.pause ? 4 * kNativePartWork : kNativeUncutWork;
     const bool is_slow = code && watched_ && s.work / code->max_parts(kNativePartWork) > most;
     if (code && stood <= 0 && !is_slow) return native(*code, bases, stood < 0 ? -1 - stood : 0);
     s.native->ran(s.work);

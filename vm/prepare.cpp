@@ -178,8 +178,13 @@ Status VM::make_code(const Step& step, Function& f) {
     Result<PlanRef> plan = plans_.get(tables_, *lean);
     if (!plan) return std::move(plan).error();
     f.plan = *std::move(plan);
-    if (!debug_dir_.empty()) dump_levels(tables_, tiers_.compiler(), debug_dir_, step.function, *f.plan);
-    return nan_trap_ == NanTrap::Off ? ok() : prepare_trap(f, *lean);
+    if (nan_trap_ != NanTrap::Off)
+      if (Status s = prepare_trap(f, *lean); !s) return s;
+    if (debug_dir_.empty()) return ok();
+    dump_levels(tables_, tiers_.compiler(), debug_dir_, step.function, *f.plan);
+    if (f.flagged && f.flagged != f.plan)
+      dump_levels(tables_, tiers_.compiler(), debug_dir_, step.function, *f.flagged);
+    return ok();
   }
   Result<EagerRef> code = eager_.get(tables_, step.function, budget_);
   if (!code) return std::move(code).error();

@@ -67,8 +67,8 @@ class VM {
   // Code::Type for inputs that don't fit; else as Context::call (EagerRun::call where full), with the program's line.
   Result<std::vector<Value>> call(Context& context, const Function& f, std::span<const Value> inputs);
   Result<std::vector<Tensor>> call(Context& context, const Function& f, std::span<const Tensor> inputs);
-  // With a NaN trap, behind a call by the plan itself that gave these results: fails where they hold nan.
-  Status check_nan(Context& context, const Function& f, std::vector<Tensor> in, std::span<const Tensor> out);
+  // With a NaN trap, behind a call by the plan that gave nan: the call once more, by steps, which fails where it is.
+  Status name_nan(Context& context, const Function& f, std::vector<Tensor> in);
   // What the code of `f` is called with: the params and buffers that it takes, then the inputs.
   std::vector<Tensor> arguments(const Function& f, std::span<const Tensor> inputs) const;
 

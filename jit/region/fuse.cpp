@@ -117,31 +117,34 @@ class Fuser {
     for (std::uint32_t k = 0; k < in_.size(); ++k) {
       in_[k].origins = {k};
       const bool is_nest = in_[k].nest && options_.enabled;
-      std::size_t at = is_nest ? join(in_[k]) : 0;
+      std::size_t at = is_nest ? join(in_[k], out_.size()) : 0;
       if (at == 0) at = place(std::move(in_[k]));
       while (is_nest && pull(at)) {
       }
     }
     drop_dead(live_out);
+    if (options_.enabled) join_again(live_out);
+    std::erase_if(out_, is_empty);
     return std::move(out_);
   }
 
  private:
-  // Where the item went, 0 where it fits nowhere.
-  std::size_t join(FuseItem& item) {
+  // Where the item went, of the first `end`; 0 where it fits nowhere.
+  std::size_t join(const FuseItem& item, std::size_t end) {
     std::size_t first = 0;  // items counted from 1: what it reads is written there or before
     all_loads(*item.nest, [&](const Access& a) {
       first = std::max<std::size_t>(first, written_at_[a.base]);
       return true;
     });
-    const std::size_t last = out_.size() > kWindow ? out_.size() - kWindow : 0;
-    for (std::size_t at = out_.size(); at > last && at >= first && at > 0; --at) {
+    const std::size_t last = end > kWindow ? end - kWindow : 0;
+    for (std::size_t at = end; at > last && at >= first && at > 0; --at) {
       FuseItem& to = out_[at - 1];
-      if (!to.nest || !is_sound(*to.nest, *item.nest, options_) || !is_worth_it(*to.nest, *item.nest)) continue;
+      if (!to.nest || is_empty(to) || !is_sound(*to.nest, *item.nest, options_) || !is_worth_it(*to.nest, *item.nest))
+        continue;
       if (options_.gate && !options_.gate->may_merge()) return 0;
       append(*to.nest, *item.nest);
       if (options_.gate) options_.gate->merged(*to.nest);
-      to.origins.push_back(item.origins.front());
+      to.origins.insert(to.origins.end(), item.origins.begin(), item.origins.end());
       note_writes(*item.nest, at);
       return at;
     }
@@ -169,6 +172,20 @@ class Fuser {
     if (options_.gate) options_.gate->merged(*to.nest);
     return true;
   }
+
+  // Nests that have lost what nobody needs may fit now.
+  void join_again(std::span<const std::uint8_t> live_out) {
+    bool changed = false;
+    for (std::size_t at = 2; at <= out_.size(); ++at) {
+      FuseItem& item = out_[at - 1];
+      if (!item.nest || is_empty(item) || join(item, at - 1) == 0) continue;
+      item = {Nest{}, {}, {}, {}};
+      changed = true;
+    }
+    if (changed) drop_dead(live_out);
+  }
+
+  static bool is_empty(const FuseItem& i) { return i.nest && i.nest->stores.empty() && i.nest->reductions.empty(); }
 
   bool is_read_between(std::size_t from, std::size_t to) const {
     const auto written = [&](std::uint32_t base) { return written_at_[base] == from; };
@@ -206,8 +223,6 @@ class Fuser {
       }
       for (std::uint32_t b : item.reads) needed[b] = 1;
     }
-    std::erase_if(out_,
-                  [](const FuseItem& i) { return i.nest && i.nest->stores.empty() && i.nest->reductions.empty(); });
   }
 
   std::vector<FuseItem> in_, out_;

@@ -114,17 +114,21 @@ class Cover {
   void instr(const Instr& in) {
     Mask out;
     for (std::uint32_t k = 0; k < in.num_results; ++k) out.push_back(covered_[index(in.result(k))]);
-    if (!any(out)) return;
     switch (in.op) {
       case Op::call:
       case Op::cond:
       case Op::switch_:
-        return call(in, out);
+        if (any(out)) call(in, out);
+        return;
       case Op::scan:
       case Op::while_:
       case Op::tape_scan:
-        return loop(in, out);
+        if (any(out)) loop(in, out);
+        return;
       default:
+        for (std::uint32_t k = 0; k < in.num_results; ++k)
+          if (!out[k]) out[k] = has_own_flag(t_, body_, in, k);
+        if (!any(out)) return;
         for (std::size_t k = 0; k < in.operands.size(); ++k)
           if (passes(in, k, out)) cover(in.operands[k]);
     }
@@ -206,6 +210,12 @@ Mask nan_cover(TransformEnv& env, FunctionId f, const Mask& results) {
   Mask mask = Cover(env, f).run(results);
   env.memo.add("nan_cover", f, key, {f, mask, {}, {}});
   return mask;
+}
+
+bool has_own_flag(const Tables& t, const Body& body, const Instr& in, std::uint32_t k) {
+  const TypeId id = body.type(in.result(k));
+  const Type& type = t.types[id];
+  return makes_nan(in.op) && type.is_tensor() && has_nan(type.dtype) && t.types.elements(id) > 0;
 }
 
 bool makes_nan(Op op) {

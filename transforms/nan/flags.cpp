@@ -111,10 +111,8 @@ class NanFlags {
 
   // Of the flag of result k, which nobody else shows; none where it has none.
   TypeId shape_of(const Instr& in, std::uint32_t k) {
-    const Type& type = t_.types[body_.type(in.result(k))];
-    const bool has_nan = type.is_tensor() && (is_float(type.dtype) || is_complex(type.dtype));
-    if (!has_nan || covered_[index(in.result(k))] || !makes_nan(in.op)) return kNone<TypeId>;
-    return t_.types.elements(body_.type(in.result(k))) == 0 ? kNone<TypeId> : t_.types.tensor(DType::I32, type.dims);
+    if (covered_[index(in.result(k))] || !has_own_flag(t_, body_, in, k)) return kNone<TypeId>;
+    return t_.types.tensor(DType::I32, t_.types[body_.type(in.result(k))].dims);
   }
 
   ValueId flag(Builder& b, TypeId type) {

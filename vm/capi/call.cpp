@@ -68,6 +68,8 @@ tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const
     return bad_call(c, f, input_count, output_count, error);
   if (f->function.on_tensors) [[unlikely]]
     return guarded(error, [&] {
+      if (f->function.flagged)
+        if (const auto s = call_trapped(*c, *f, inputs, outputs, error)) return *s;
       return call_by_steps(*c, *f, error, [&](Steps&) { return take_pointers(*c, *f, inputs, outputs, false, error); });
     });
   const Plan& plan = *f->function.plan;

@@ -2,6 +2,7 @@
 // What the entry points of calls share: checks of handles, and of the caller's pointers.
 
 #include <chrono>
+#include <optional>
 
 #include "vm/capi/handles.h"
 
@@ -78,5 +79,13 @@ tfvm_status take_pointers(tfvm_context& c, const tfvm_function& f, const void* c
 // written.
 tfvm_status write_results(tfvm_context& c, tfvm_error* error);
 [[gnu::cold]] tfvm_status failed_by_steps(tfvm_context& c, tfvm_error* error);
+
+// With a NaN trap, a call of a function that has a plan; nullopt, and nothing: outputs overlap something.
+std::optional<tfvm_status> call_trapped(tfvm_context& c, const tfvm_function& f, const void* const* inputs,
+                                        void* const* outputs, tfvm_error* error);
+// Behind a call of the plan, whose pointers are at `roots`: fails where an output holds nan, or something was
+// `flagged`.
+tfvm_status check_nan(tfvm_context& c, const tfvm_function& f, std::byte* const* roots, bool flagged,
+                      tfvm_error* error);
 
 }  // namespace tfvm::capi

@@ -17,17 +17,6 @@ void release(tfvm_context& c) {
   c.paused = nullptr;
 }
 
-// With a NaN trap, behind a call of a plan, whose pointers are still there.
-tfvm_status check_nan(tfvm_context& c, const tfvm_function& f, tfvm_error* error) {
-  const Plan& plan = *f.function.plan;
-  std::byte** roots = c.context.open(plan);
-  std::vector<Tensor> in, out;
-  for (const ValueType& p : plan.params) in.push_back(Tensor::over(*roots++, p.dtype, row_major(p.dims)));
-  for (const ValueType& r : plan.results) out.push_back(Tensor::over(*roots++, r.dtype, row_major(r.dims)));
-  const Status s = c.vm->check_nan(c.context, f.function, std::move(in), out);
-  return s ? TFVM_OK : failed(c, s.error(), {}, error);
-}
-
 // Runs a slice. A call that has ended, in whatever way, releases its context.
 template <class Run>
 tfvm_status slice(tfvm_context& c, const tfvm_function& f, std::int64_t us, tfvm_error* error, Run run) {
@@ -38,7 +27,7 @@ tfvm_status slice(tfvm_context& c, const tfvm_function& f, std::int64_t us, tfvm
     const bool by_steps = !f.function.plan;
     if (end == RunEnd::Failed) return by_steps ? failed_by_steps(c, error) : failed(c, c.context.error(), error);
     if (by_steps) return write_results(c, error);
-    return f.function.flagged ? check_nan(c, f, error) : TFVM_OK;
+    return f.function.flagged ? check_nan(c, f, c.context.open(*f.function.plan), false, error) : TFVM_OK;
   });
   if (status == TFVM_PAUSED)
     c.paused = &f;

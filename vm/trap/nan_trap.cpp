@@ -10,7 +10,7 @@ namespace {
 
 // Whether there is one among `n`; without a branch in the loop, so that it is done by vectors.
 template <class F>
-bool has_nan(const typename F::Bits* x, std::int64_t n) {
+bool is_among(const typename F::Bits* x, std::int64_t n) {
   constexpr std::int64_t kSome = 4096;
   for (std::int64_t k = 0; k < n; k += kSome) {
     unsigned found = 0;
@@ -24,7 +24,7 @@ bool has_nan(const typename F::Bits* x, std::int64_t n) {
 template <class F>
 std::optional<std::int64_t> find(const Tensor& t, int parts) {
   using Bits = typename F::Bits;
-  if (t.is_row_major() && !has_nan<F>(t.as<Bits>(), t.elements() * parts)) return std::nullopt;
+  if (t.is_row_major() && !is_among<F>(t.as<Bits>(), t.elements() * parts)) return std::nullopt;
   std::optional<std::int64_t> found;
   for_elements(t, [&](std::int64_t k, const std::byte* p) {
     for (int part = 0; part < parts; ++part)
@@ -97,6 +97,15 @@ NanOrigin origin(const EagerRun& run, const EagerCode& code, const EagerStep& s,
 }
 
 }  // namespace
+
+bool has_nan(DType d, const std::byte* x, std::int64_t elements) {
+  bool found = false;
+  with_nan_format(d, [&](auto format, int parts) {
+    using F = decltype(format);
+    found = is_among<F>(reinterpret_cast<const typename F::Bits*>(x), elements * parts);
+  });
+  return found;
+}
 
 std::optional<std::int64_t> first_nan(const Tensor& t) {
   std::optional<std::int64_t> found;

@@ -18,8 +18,13 @@
 
 namespace tfvm {
 
+// Is there one among `elements` in a row?
+bool has_nan(DType d, const std::byte* x, std::int64_t elements);
 // The first element that is nan, in row-major order; of complex tensors, in either part.
 std::optional<std::int64_t> first_nan(const Tensor& t);
+
+// Failures of programs that a nan may lie behind.
+constexpr bool may_come_of_nan(Code c) { return c == Code::Index || c == Code::Assert || c == Code::Limit; }
 
 // Where a nan came from: as much as is known while the call runs.
 struct NanOrigin {

@@ -1,17 +1,9 @@
 // Calls with a NaN trap.
-#include <algorithm>
-
 #include "transforms/nan/flags.h"
 #include "vm/trap/nan_trap.h"
 #include "vm/vm.h"
 
 namespace tfvm {
-
-namespace {
-
-bool is_of_the_program(Code c) { return c == Code::Index || c == Code::Assert || c == Code::Limit; }
-
-}  // namespace
 
 // Where flags spoil a plan (an update that must be in place), results alone are looked at.
 Status VM::prepare_trap(Function& f, FunctionId lean) {
@@ -29,7 +21,7 @@ Result<std::vector<Tensor>> VM::run_trapped(Context& context, const Function& f,
   std::vector<std::uint8_t> kept = f.kept;
   if (!kept.empty()) kept.resize(f.flagged->results.size(), 0);
   Result<std::vector<Tensor>> out = context.call(*f.flagged, in, kept);
-  if (!out && !is_of_the_program(out.error().code)) return out;
+  if (!out && !may_come_of_nan(out.error().code)) return out;
   bool bad = !out;
   if (out) {
     const std::size_t results = f.plan->results.size();
@@ -42,8 +34,7 @@ Result<std::vector<Tensor>> VM::run_trapped(Context& context, const Function& f,
   return found ? out : found;
 }
 
-Status VM::check_nan(Context& context, const Function& f, std::vector<Tensor> in, std::span<const Tensor> out) {
-  if (std::ranges::none_of(out, [](const Tensor& t) { return first_nan(t).has_value(); })) return ok();
+Status VM::name_nan(Context& context, const Function& f, std::vector<Tensor> in) {
   if (auto found = find_nan(context, f, std::move(in)); !found) return std::move(found).error();
   return ok();
 }
