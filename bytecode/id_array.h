@@ -41,7 +41,7 @@ class IdArray {
       auto& last = chunks_[chunk++];
       last.erase(last.begin() + std::min<std::ptrdiff_t>(kept_ & kMask, std::ssize(last)), last.end());
     }
-    for (; chunk < chunks_.size(); ++chunk) chunks_[chunk] = {};
+    for (; chunk < chunks_.size(); ++chunk) std::vector<T>().swap(chunks_[chunk]);  // with its memory
     size_ = first_ = static_cast<std::uint32_t>(chunks_.size()) << kBits;
   }
 

@@ -1,6 +1,9 @@
-// Calls allocate nothing once they are warm: counted at malloc, over 10^6 calls.
+// Calls allocate nothing once they are warm: counted at malloc, over 10^6 calls. Functions for many shapes take no more
+// memory than those for some.
 #include <atomic>
 #include <cstdlib>
+
+#include <malloc.h>
 
 #include "tests/vm/capi/host.h"
 
@@ -194,6 +197,30 @@ TEST(CApiMalloc, CallsThatWriteAllocateNothingOnceTheyAreWarm) {
   EXPECT_EQ(h.call(much, {many, &n}, {r, ys, t}), TFVM_OK) << h.e.message;
   EXPECT_EQ(allocations_in(h, much, {many, &n}, {r, ys, t}, 10'000), 0);
   EXPECT_EQ(allocations_in(h, h.prepare("@bump"), {x, &k}, {y}, 1000), 0);
+}
+
+long bytes_in_use() {
+  const struct mallinfo2 m = mallinfo2();
+  return static_cast<long>(m.uordblks + m.hblkhd);
+}
+
+// What is made for a shape goes again, memory and all, when the cache is full: here every hundred shapes or so.
+TEST(CApiMalloc, ManyShapesTakeNoMoreMemory) {
+  tfvm_vm_options o = TFVM_VM_OPTIONS;
+  o.cache_bytes = 1 << 20;
+  Host h(
+      "func @loss(%w: f32[4], %x: f32[n,4]) -> f32 {\n  %y = dot %x, %w\n  %z = tanh %y\n  %l = reduce_sum %z\n"
+      "  ret %l\n}\n",
+      &o);
+  long most[2] = {0, 0};
+  for (int n = 1; n <= 2000; ++n) {
+    tfvm_function* f = nullptr;
+    const std::string types = "f32[4], f32[" + std::to_string(n) + ",4]";
+    ASSERT_EQ(tfvm_prepare(h.vm, "grad(@loss)", types.c_str(), &f, &h.e), TFVM_OK) << h.error();
+    tfvm_function_release(f);
+    if (n % 16 == 0) most[n > 1000] = std::max(most[n > 1000], bytes_in_use());
+  }
+  EXPECT_LE(most[1] - most[0], 1 << 20);
 }
 
 }  // namespace
