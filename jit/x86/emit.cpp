@@ -109,15 +109,23 @@ void NestEmitter::lay_out() {
   take_places(e_);
 }
 
-// Whole trips with stores past the caches, where they are aligned; then on with `rest`.
+// Whole trips with stores past the caches, where they are aligned, and not to what is read: lines that were fetched
+// would have to leave first. Then on with `rest`.
 void NestEmitter::streamed_trips(const aj::Label& rest) {
-  const aj::Label again = a_.newLabel(), unaligned = a_.newLabel();
+  const aj::Label again = a_.newLabel(), no = a_.newLabel();
+  const auto gp = [](const Pointer& p) { return ax::gpq(static_cast<std::uint32_t>(p.gp)); };
   for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
     if (!shape_.accesses[k].is_streamed) continue;
     const Pointer& p = e_.pointers[k];
-    p.gp >= 0 ? a_.mov(ax::eax, ax::gpd(static_cast<std::uint32_t>(p.gp))) : a_.mov(ax::eax, e_.at(p.slot));
+    p.gp >= 0 ? a_.mov(ax::rax, gp(p)) : a_.mov(ax::rax, e_.at(p.slot));
     a_.test(ax::eax, e_.reg_bytes() - 1);
-    a_.jnz(unaligned);
+    a_.jnz(no);
+    for (const NestNode& n : shape_.nodes) {
+      if (n.kind != NestNodeKind::Load || shape_.accesses[n.access].inner != Inner::Unit) continue;
+      const Pointer& q = e_.pointers[n.access];
+      q.gp >= 0 ? a_.cmp(ax::rax, gp(q)) : a_.cmp(ax::rax, e_.at(q.slot));
+      a_.je(no);
+    }
   }
   e_.is_streaming = true;
   a_.align(aj::AlignMode::kCode, 32);
@@ -128,7 +136,7 @@ void NestEmitter::streamed_trips(const aj::Label& rest) {
   a_.jl(again);
   e_.is_streaming = false;
   a_.jmp(rest);
-  a_.bind(unaligned);
+  a_.bind(no);
 }
 
 void NestEmitter::loops() {
