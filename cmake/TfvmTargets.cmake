@@ -6,6 +6,12 @@ include(TfvmPrecompile)
 set(TFVM_SMALL "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")
 set(TFVM_TEST "$<$<CONFIG:Release>:-O1;-Wno-maybe-uninitialized>" -Wno-array-bounds -Wno-stringop-overflow)
 
+# tfvm_small(target): for size.
+function(tfvm_small target)
+  target_compile_options(${target} PRIVATE ${TFVM_SMALL})
+  tfvm_precompile(${target} NAME tfvm_precompiled_small OPTIONS ${TFVM_SMALL} HEADERS ${TFVM_PRECOMPILED})
+endfunction()
+
 # tfvm_library(name SMALL SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
 # A static library; one without sources (headers only) is an interface library. SMALL: for size, which halves the code,
 # but for sources named by tfvm_fast and tfvm_optimise.
@@ -21,8 +27,7 @@ function(tfvm_library name)
     add_library(${name} STATIC ${ARG_SOURCES})
     target_link_libraries(${name} PUBLIC tfvm_options ${ARG_DEPS})
     if(ARG_SMALL)
-      target_compile_options(${name} PRIVATE ${TFVM_SMALL})
-      tfvm_precompile(${name} NAME tfvm_precompiled_small OPTIONS ${TFVM_SMALL} HEADERS ${TFVM_PRECOMPILED})
+      tfvm_small(${name})
     endif()
   else()
     add_library(${name} INTERFACE)

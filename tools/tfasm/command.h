@@ -42,7 +42,7 @@ class Option {
 // A subcommand, which the application owns. What options write to must live as long.
 class Command {
  public:
-  explicit Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
+  Command(CLI::App* app, int* exit_code) : app_(app), exit_code_(exit_code) {}
 
   // `names`: "-a,--arg", or "FILE" for one without a dash. One with a dash takes a single value each time it is given.
   Option option(const std::string& names, std::string& to, const std::string& help) const;

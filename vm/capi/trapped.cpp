@@ -30,11 +30,10 @@ std::optional<tfvm_status> call_trapped(tfvm_context& c, const tfvm_function& f,
   if (plan.results.size() > f.outputs.size())
     roots[plan.params.size() + f.outputs.size()] = reinterpret_cast<std::byte*>(&flag);
   set_deadline(c);
-  const bool done = c.context.run_open(plan) == RunEnd::Done;
-  if (!done && !may_come_of_nan(c.context.error().code)) return failed(c, c.context.error(), error);
-  if (done) return check_nan(c, f, roots, flag != 0, error);
+  if (c.context.run_open(plan) == RunEnd::Done) return check_nan(c, f, roots, flag != 0, error);
   const Error e = c.context.error();
   const StepOrigin at = c.context.failed_at();
+  if (!may_come_of_nan(e.code)) return failed(c, e, at, error);
   const tfvm_status found = check_nan(c, f, roots, true, error);
   return found != TFVM_OK ? found : failed(c, e, at, error);
 }

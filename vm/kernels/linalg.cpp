@@ -22,6 +22,7 @@ using Matrix = Eigen::MatrixXd;
 struct LinalgParams {
   Matrix (*load)(const View&, std::int64_t k) = nullptr;
   void (*store)(const Matrix&, const View&, std::int64_t k) = nullptr;
+  void (*fill_nan)(const View&) = nullptr;  // allocates nothing
   bool lower = true, left = true, transpose = false, unit_diagonal = false, full = false;
 };
 
@@ -187,32 +188,31 @@ void fill_nan(const View& v) {
 }
 
 // Pivots are the one result that is an integer, and always written.
-template <class E, One one>
+template <One one>
 void run_stack(const KernelCall& c, const void* params) {
   const auto& p = *static_cast<const LinalgParams*>(params);
   const std::int64_t n = count(c.in[0], 2);
   try {
     for (std::int64_t k = 0; k < n; ++k) one(c, p, k);
   } catch (...) {  // memory for the work
-    fill_nan<E>(c.out[0]);
+    p.fill_nan(c.out[0]);
   }
 }
 
-template <class E>
 void (*runner(Op op))(const KernelCall&, const void*) {
   switch (op) {
     case Op::cholesky:
-      return run_stack<E, cholesky>;
+      return run_stack<cholesky>;
     case Op::triangular_solve:
-      return run_stack<E, triangular_solve>;
+      return run_stack<triangular_solve>;
     case Op::lu:
-      return run_stack<E, lu>;
+      return run_stack<lu>;
     case Op::qr:
-      return run_stack<E, qr>;
+      return run_stack<qr>;
     case Op::eigh:
-      return run_stack<E, eigh>;
+      return run_stack<eigh>;
     default:
-      return run_stack<E, svd>;
+      return run_stack<svd>;
   }
 }
 
@@ -220,7 +220,8 @@ template <class E>
 Kernel kernel_in(Op op, LinalgParams p) {
   p.load = load<E>;
   p.store = store<E>;
-  return kernel_of(runner<E>(op), p);
+  p.fill_nan = fill_nan<E>;
+  return kernel_of(runner(op), p);
 }
 
 }  // namespace
