@@ -1,6 +1,7 @@
 #include "jit/region/edit.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tfvm {
 
@@ -10,9 +11,47 @@ std::uint32_t add_access(Nest& n, const Access& a) {
   return static_cast<std::uint32_t>(std::ranges::find(n.accesses, a) - n.accesses.begin());
 }
 
-std::uint32_t add_node(Nest& n, const NestNode& node) {
-  const auto it = std::ranges::find(n.nodes, node);
-  if (it != n.nodes.end()) return static_cast<std::uint32_t>(it - n.nodes.begin());
+namespace {
+
+bool commutes(const NestNode& n, DType from) {
+  if (n.kind != NestNodeKind::Op || is_complex(from)) return false;
+  return n.op == Op::add || n.op == Op::mul || n.op == Op::zmul || n.op == Op::eq || n.op == Op::ne;
+}
+
+// Ops that give the same for x and -x.
+bool is_even(const NestNode& n) {
+  if (n.kind != NestNodeKind::Op) return false;
+  if (n.op == Op::square || n.op == Op::abs) return true;
+  return (n.op == Op::mul || n.op == Op::fma) && n.in[0] == n.in[1] && n.in[0] != n.in[2];
+}
+
+std::uint32_t find_node(const Nest& n, const NestNode& node) {
+  const auto at = std::ranges::find(n.nodes, node);
+  return at == n.nodes.end() ? kNoNode : static_cast<std::uint32_t>(at - n.nodes.begin());
+}
+
+// An even op of a - b where b - a is there before: the op of that.
+NestNode of_earlier_difference(const Nest& n, NestNode node) {
+  if (!is_even(node)) return node;
+  NestNode difference = n.nodes[node.in[0]];
+  if (difference.kind != NestNodeKind::Op || difference.op != Op::sub || !is_float(difference.dtype)) return node;
+  std::swap(difference.in[0], difference.in[1]);
+  const std::uint32_t at = find_node(n, difference);
+  if (at >= node.in[0]) return node;
+  if (node.in[1] == node.in[0]) node.in[1] = at;
+  node.in[0] = at;
+  return node;
+}
+
+}  // namespace
+
+std::uint32_t add_node(Nest& n, const NestNode& given) {
+  const NestNode node = of_earlier_difference(n, given);
+  if (const std::uint32_t at = find_node(n, node); at != kNoNode) return at;
+  if (NestNode other = node; node.in[0] != kNoNode && commutes(node, n.nodes[node.in[0]].dtype)) {
+    std::swap(other.in[0], other.in[1]);
+    if (const std::uint32_t at = find_node(n, other); at != kNoNode) return at;
+  }
   n.nodes.push_back(node);
   return static_cast<std::uint32_t>(n.nodes.size() - 1);
 }

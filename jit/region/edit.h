@@ -7,7 +7,8 @@
 
 namespace tfvm {
 
-// The place of an access, or of a node, that is put at the end where the nest has no equal one.
+// The place of an access, or of a node, that is put at the end where the nest has none that gives the same: an equal
+// one, one with its operands the other way round where they commute, or the square of b - a for that of a - b.
 std::uint32_t add_access(Nest& n, const Access& a);
 std::uint32_t add_node(Nest& n, const NestNode& node);
 

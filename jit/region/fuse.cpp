@@ -41,13 +41,40 @@ bool all_loads(const Nest& n, Fn fn) {
       n.nodes, [&](const NestNode& node) { return node.kind != NestNodeKind::Load || fn(n.accesses[node.access]); });
 }
 
+bool is_small(const Nest& n) {
+  std::int64_t points = 1;
+  for (std::int64_t e : n.extents)
+    if (e != 0 && (points *= e) > kSmallLoop) return false;
+  return true;
+}
+
+void append(Nest& first, const Nest& second);
+
+// Sums over the same pairs may share most of what they compute: what counts is what they are together.
+bool may_overlap(const Nest& first, const Nest& second) {
+  return first.has_reduction() && second.has_reduction() && !is_small(first);
+}
+
+const char* too_large(const Nest& first, const Nest& second, const FuseOptions& o) {
+  std::size_t nodes = first.nodes.size() + second.nodes.size();
+  std::size_t accesses = first.accesses.size() + second.accesses.size();
+  if ((nodes > o.max_nodes || accesses > o.max_accesses) && may_overlap(first, second)) {
+    Nest both = first;
+    append(both, second);
+    nodes = both.nodes.size();
+    accesses = both.accesses.size();
+  }
+  if (nodes > o.max_nodes) return "together they have too many ops";
+  return accesses > o.max_accesses ? "together they read too many arrays" : nullptr;
+}
+
 // Why they can't be one; null where they can.
 const char* conflict(const Nest& first, const Nest& second, const FuseOptions& o) {
   if (first.extents != second.extents) return "their loops differ";
   if (first.has_reduction() && second.has_reduction() && first.reduced != second.reduced)
     return "they reduce over other loops";
-  if (first.nodes.size() + second.nodes.size() > o.max_nodes) return "together they have too many ops";
-  if (first.accesses.size() + second.accesses.size() > o.max_accesses) return "together they read too many arrays";
+  if (!may_overlap(first, second))
+    if (const char* why = too_large(first, second, o)) return why;
   if (first.stores.size() + second.stores.size() > o.max_stores) return "together they write too many arrays";
   if (first.reductions.size() + second.reductions.size() > kMaxReductions) return "together they reduce too often";
   const char* why = nullptr;
@@ -59,7 +86,7 @@ const char* conflict(const Nest& first, const Nest& second, const FuseOptions& o
   };
   all_loads(second, [&](const Access& a) { return meets(first, a); });
   if (!why) all_loads(first, [&](const Access& a) { return meets(second, a); });
-  return why;
+  return why || !may_overlap(first, second) ? why : too_large(first, second, o);
 }
 
 bool is_sound(const Nest& first, const Nest& second, const FuseOptions& o) { return !conflict(first, second, o); }
@@ -90,13 +117,6 @@ void append(Nest& first, const Nest& second) {
   if (second.has_reduction()) first.reduced = second.reduced;
 }
 
-bool is_small(const Nest& n) {
-  std::int64_t points = 1;
-  for (std::int64_t e : n.extents)
-    if (e != 0 && (points *= e) > kSmallLoop) return false;
-  return true;
-}
-
 // A large loop is shared only where that saves a pass over memory.
 bool is_worth_it(const Nest& first, const Nest& second) {
   bool loads = false, shares = false;
@@ -123,7 +143,10 @@ class Fuser {
       }
     }
     drop_dead(live_out);
-    if (options_.enabled) join_again(live_out);
+    if (options_.enabled) {
+      join_again(live_out);
+      if (options_.recompute && unroll_small_loops()) join_again(live_out);
+    }
     std::erase_if(out_, is_empty);
     return std::move(out_);
   }
@@ -173,7 +196,14 @@ class Fuser {
     return true;
   }
 
-  // Nests that have lost what nobody needs may fit now.
+  bool unroll_small_loops() {
+    bool any = false;
+    for (FuseItem& item : out_)
+      if (item.nest && unroll_small_loop(*item.nest)) any = true;
+    return any;
+  }
+
+  // Nests that have lost what nobody needs, or a loop, may fit now.
   void join_again(std::span<const std::uint8_t> live_out) {
     bool changed = false;
     for (std::size_t at = 2; at <= out_.size(); ++at) {
@@ -253,10 +283,7 @@ void drop_stores(Nest& nest, std::uint32_t base) {
 std::vector<FuseItem> fuse(std::vector<FuseItem> items, std::span<const std::uint8_t> live_out,
                            const FuseOptions& options) {
   if (options.enabled && options.recompute) recompute(items, live_out);
-  std::vector<FuseItem> fused = Fuser(std::move(items), live_out.size(), options).run(live_out);
-  for (FuseItem& item : fused)
-    if (item.nest && options.enabled && options.recompute) unroll_small_loop(*item.nest);
-  return fused;
+  return Fuser(std::move(items), live_out.size(), options).run(live_out);
 }
 
 }  // namespace tfvm

@@ -107,10 +107,10 @@ class Unrolled {
 
 }  // namespace
 
-void unroll_small_loop(Nest& n) {
+bool unroll_small_loop(Nest& n) {
   std::int64_t points = 1;
   for (std::int64_t e : n.extents) points *= e;
-  if (!n.has_reduction() || !n.stores.empty() || points < kLeastPoints) return;
+  if (!n.has_reduction() || !n.stores.empty() || points < kLeastPoints) return false;
   for (std::size_t d = 0; d < n.extents.size(); ++d) {
     const std::int64_t rounds = n.extents[d];
     if (n.reduced[d] || rounds < 2 || rounds > kMostRounds) continue;
@@ -118,9 +118,11 @@ void unroll_small_loop(Nest& n) {
     if (!is_shared(n, changing(n, d))) continue;
     std::optional<std::vector<std::size_t>> order = order_without(n, d);
     if (!order) continue;
-    if (std::optional<Nest> less = Unrolled(n, d, *std::move(order)).run()) n = *std::move(less);
-    return;
+    std::optional<Nest> less = Unrolled(n, d, *std::move(order)).run();
+    if (less) n = *std::move(less);
+    return less.has_value();
   }
+  return false;
 }
 
 }  // namespace tfvm

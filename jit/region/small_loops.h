@@ -11,7 +11,8 @@ namespace tfvm {
 //   f[i,c] = reduce_sum(g(x[i] - x[j]) * (x[i,c] - x[j,c]), j)    over [i, j, 3]
 //   three reductions that share g                                 over [j, i]
 //
-// The order of each sum stays: loops are put in another order where an axis at the end decides it.
-void unroll_small_loop(Nest& n);
+// The order of each sum stays: loops are put in another order where an axis at the end decides it. False: nothing was
+// done.
+bool unroll_small_loop(Nest& n);
 
 }  // namespace tfvm

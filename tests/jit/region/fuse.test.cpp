@@ -136,6 +136,29 @@ TEST(Fuse, ReversedReadStaysBehind) {
   EXPECT_TRUE(merge(first, elementwise_nest(Op::neg, DType::F32, kDims, {&y, 1}, z)));
 }
 
+// What a nest stores for nobody keeps others out of it at first, and not at the second look.
+TEST(Fuse, SecondLookAfterDeadStores) {
+  FuseOptions options;
+  options.max_stores = 2;
+  std::vector<FuseItem> items(3);
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    const Access in = row_major(k, DType::F32, kDims);
+    items[k].nest = elementwise_nest(Op::exp, DType::F32, kDims, {&in, 1}, row_major(k + 1, DType::F32, kDims));
+  }
+  const std::uint8_t all[] = {0, 1, 1, 1}, last[] = {0, 0, 0, 1};
+  EXPECT_EQ(fuse(items, all, options).size(), 2u);
+  const auto fused = fuse(items, last, options);
+  ASSERT_EQ(fused.size(), 1u);
+  EXPECT_EQ(text(*fused[0].nest),
+            "extents [5, 7] reduced [0, 0]\n"
+            "n0 = load f32 b0 + 0 [7, 1]\n"
+            "n1 = exp f32 n0\n"
+            "n2 = exp f32 n1\n"
+            "n3 = exp f32 n2\n"
+            "store n3 -> f32 b3 + 0 [7, 1]\n");
+  EXPECT_EQ(fused[0].origins, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
 }  // namespace
 
 }  // namespace tfvm
