@@ -91,8 +91,8 @@ bool Builder::check_operands(Op op) {
     many = many || s.arity == '*';
   }
   if (n < least || (!many && n > row.operands.size())) {
-    fail(Code::Type,
-         describe(op, operands_) + ": expected " + (many ? "at least " : "") + std::to_string(least) + (least == 1 ? " operand" : " operands"));
+    fail(Code::Type, describe(op, operands_) + ": expected " + (many ? "at least " : "") + std::to_string(least) +
+                         (least == 1 ? " operand" : " operands"));
     return false;
   }
   std::vector<OperandSpec> const* specs = &row.operands;
@@ -145,6 +145,23 @@ bool Builder::broadcast_operands(Op op) {
   return !failed_;
 }
 
+bool Builder::inferred_before(Op op, AttrId attrs) {
+  const Inferred& known = inferred_[static_cast<std::size_t>(op) % inferred_.size()];
+  if (known.op != op || known.count == 0 || known.count != operands_.size() || attrs != t_.attrs.empty()) return false;
+  for (ValueId v : operands_)
+    if (type(v) != known.operands) return false;
+  types_.assign(1, known.result);
+  return true;
+}
+
+void Builder::note_inferred(Op op, AttrId attrs) {
+  if (attrs != t_.attrs.empty() || operands_.empty() || types_.size() != 1 || !is_elementwise(op)) return;
+  for (ValueId v : operands_)
+    if (type(v) != type(operands_[0])) return;
+  inferred_[static_cast<std::size_t>(op) % inferred_.size()] = {type(operands_[0]), types_[0], op,
+                                                                static_cast<std::uint16_t>(operands_.size())};
+}
+
 bool Builder::prepare(Op op, std::span<const ValueId> operands, AttrId& attrs) {
   if (failed_) return false;
   operands_.assign(operands.begin(), operands.end());
@@ -153,6 +170,7 @@ bool Builder::prepare(Op op, std::span<const ValueId> operands, AttrId& attrs) {
     fail(Code::Internal, "[" + std::string(tfvm::name(op)) + "] an operand is missing");
     return false;
   }
+  if (inferred_before(op, attrs)) return true;
   const OpInfo& row = info(op);
   if (!check_operands(op)) return false;
   if (op != Op::constant) {
@@ -173,18 +191,49 @@ bool Builder::prepare(Op op, std::span<const ValueId> operands, AttrId& attrs) {
     return false;
   }
   attrs = ctx.attrs;
+  note_inferred(op, attrs);
   return true;
 }
+
+namespace {
+
+// Where an instruction may stand in the table of numbers: first in the eight places of its newest operand, which lie
+// beside those of its neighbours in the program, so that a walk through it stays in the cache; then anywhere, by its
+// hash. Nothing is removed, so a free place ends a search.
+class Places {
+ public:
+  Places(std::size_t size, std::uint64_t bits, std::span<const ValueId> operands) : mask_(size - 1) {
+    std::uint32_t newest = operands.empty() ? static_cast<std::uint32_t>(bits) : 0;
+    for (ValueId v : operands) newest = std::max(newest, index(v));
+    at_ = newest / 4 * kNear & mask_;  // the table has two places for an instruction
+    far_ = bits & mask_;
+    step_ = (bits * 0x9e3779b97f4a7c15u >> 32) | 1;
+  }
+  std::size_t at() const { return at_; }
+  void next() {
+    if (++tried_ < kNear) {
+      ++at_;
+    } else {
+      at_ = far_;
+      far_ = (far_ + step_) & mask_;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNear = 8;
+  std::size_t mask_, at_, far_, step_, tried_ = 0;
+};
+
+}  // namespace
 
 void Builder::grow_numbering() {
   std::vector<std::uint64_t> old(std::max<std::size_t>(64, numbering_.size() * 2), 0);
   old.swap(numbering_);
-  const std::size_t mask = numbering_.size() - 1;
   for (std::uint64_t entry : old) {
     if (entry == 0) continue;
-    std::size_t at = (entry >> 32) & mask;
-    while (numbering_[at] != 0) at = (at + 1) & mask;
-    numbering_[at] = entry;
+    Places p(numbering_.size(), entry >> 32, body_.instr(static_cast<std::uint32_t>(entry) - 1).operands);
+    while (numbering_[p.at()] != 0) p.next();
+    numbering_[p.at()] = entry;
   }
 }
 
@@ -193,9 +242,8 @@ std::uint64_t* Builder::find_number(Op op, AttrId attrs, std::span<const ValueId
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(op), index(attrs));
   for (ValueId v : operands) h = hash_mix(h, index(v));
   const std::uint64_t bits = h & 0xffffffffu;
-  const std::size_t mask = numbering_.size() - 1;
-  for (std::size_t at = bits & mask;; at = (at + 1) & mask) {
-    std::uint64_t& entry = numbering_[at];
+  for (Places p(numbering_.size(), bits, operands);; p.next()) {
+    std::uint64_t& entry = numbering_[p.at()];
     if (entry == 0) {
       entry = bits << 32;
       return &entry;
@@ -225,7 +273,8 @@ ValueId Builder::append(Op op, AttrId attrs) {
   body_.result_begin.push_back(static_cast<std::uint32_t>(body_.types.size()));
   def_.resize(body_.types.size(), static_cast<InstrId>(i));
   debug_.origin.push_back(origin_);
-  debug_.locs.push_back(loc_);
+  if (loc_.line != 0) debug_.locs.resize(i);  // of instructions without one
+  if (loc_.line != 0) debug_.locs.push_back(loc_);
   return types_.empty() ? kNoValue : first;
 }
 
@@ -252,8 +301,33 @@ ValueId Builder::fold(Op op, AttrId attrs) {
   return splats ? emit(Op::broadcast_to, {v}, {{Key::shape, t_.types.dims(wanted)}}) : v;
 }
 
+void Builder::reserve(std::size_t instrs, std::size_t values) {
+  const auto more = [](auto& v, std::size_t n) {
+    if (v.capacity() - v.size() < n) v.reserve(std::max(v.size() + n, 2 * v.capacity()));
+  };
+  more(body_.ops, instrs), more(body_.attrs, instrs), more(debug_.origin, instrs);
+  more(body_.operand_begin, instrs), more(body_.result_begin, instrs), more(body_.operands, 2 * instrs);
+  more(body_.types, values), more(def_, values), more(debug_.values, values);
+}
+
 ValueId Builder::emit(Op op, std::span<const ValueId> operands, AttrId attrs) {
-  if (!prepare(op, operands, attrs)) return kNoValue;
+  return prepare(op, operands, attrs) ? simplify_or_append(op, attrs) : kNoValue;
+}
+
+ValueId Builder::copy(const Body& from, const Instr& in, std::span<const ValueId> operands) {
+  if (failed_) return kNoValue;
+  if (in.op == Op::constant) return constant(t_.attrs[in.attrs].constant);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const std::uint32_t v = index(operands[k]);
+    if (v >= body_.types.size() || body_.types[v] != from.type(in.operands[k])) return emit(in.op, operands, in.attrs);
+  }
+  operands_.assign(operands.begin(), operands.end());
+  const auto first = from.types.begin() + index(in.first_result);
+  types_.assign(first, first + in.num_results);
+  return simplify_or_append(in.op, in.attrs);
+}
+
+ValueId Builder::simplify_or_append(Op op, AttrId attrs) {
   if (options_.simplify && op != Op::constant) {
     // Both may append on their own and so use the scratch: they work on copies.
     const Kept<ValueId> kept(operands_);

@@ -4,6 +4,7 @@
 // simplifies by exact algebra and numbers values. Errors are sticky: after the first one every append returns kNoValue
 // and seal() returns the error, so rules need no checks of their own.
 
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -39,6 +40,11 @@ class Builder {
   // Appends one instruction. Gives the first result (kNoValue where the op has none); results are consecutive.
   ValueId emit(Op op, std::span<const ValueId> operands, AttrId attrs);
   ValueId emit(Op op, std::initializer_list<ValueId> operands, std::initializer_list<AttrArg> attrs = {});
+  // The instruction `in` of `from`, whose code is sound, on other operands: where they have the types of its own,
+  // nothing is checked or inferred again. Gives the first result, as emit does.
+  ValueId copy(const Body& from, const Instr& in, std::span<const ValueId> operands);
+  // Room for so many more instructions and values than there are.
+  void reserve(std::size_t instrs, std::size_t values);
   // All results of an instruction, which simplification may have made of several others.
   std::vector<ValueId> emit_all(Op op, std::span<const ValueId> operands, AttrId attrs);
 
@@ -85,11 +91,15 @@ class Builder {
   bool prepare(Op op, std::span<const ValueId> operands, AttrId& attrs);
   bool check_operands(Op op);
   bool broadcast_operands(Op op);
+  bool inferred_before(Op op, AttrId attrs);
+  void note_inferred(Op op, AttrId attrs);
+  ValueId simplify_or_append(Op op, AttrId attrs);
   std::string describe(Op op, std::span<const ValueId> operands) const;
   ValueId append(Op op, AttrId attrs);
   ValueId fold(Op op, AttrId attrs);
   ValueId zeros_of_items(TypeId pack_or_tape);
   void mark_written();
+  void drop_dead(std::span<const std::uint8_t> live, std::span<const ValueId> results);
 
   Tables& t_;
   BuilderOptions options_;
@@ -98,7 +108,15 @@ class Builder {
   std::vector<InstrId> def_;       // per value: the instruction that makes it
   std::vector<ValueId> operands_;  // scratch of the instruction being appended
   std::vector<TypeId> types_, operand_types_;
-  std::vector<std::uint64_t> numbering_;  // open addressing: hash bits << 32 | instruction + 1; size a power of two
+  // An elementwise op without attributes, on operands of one type, gives one type: by the low bits of the op, what was
+  // inferred last.
+  struct Inferred {
+    TypeId operands, result;
+    Op op;
+    std::uint16_t count = 0;  // of operands; 0: none yet
+  };
+  std::array<Inferred, 16> inferred_{};
+  std::vector<std::uint64_t> numbering_;  // hash bits << 32 | instruction + 1; size a power of two; see find_number
   std::uint32_t numbered_ = 0;
   InstrId origin_ = kNone<InstrId>;
   Loc loc_;

@@ -62,6 +62,19 @@ bool fits(AttrType type, AttrKind kind) {
   return false;
 }
 
+bool fits(const Tables& t, const AttrSpec& spec, AttrId v) {
+  return fits(spec.type, t.attrs[v].kind) || (v == t.attrs.none() && !spec.required && spec.default_text == "none");
+}
+
+// The common case: made by a pass, complete and in order already.
+bool is_complete(const Tables& t, std::span<const AttrSpec> row, AttrId given) {
+  const Attr& d = t.attrs[given];
+  if (d.keys.size() != row.size()) return false;
+  for (std::size_t k = 0; k < row.size(); ++k)
+    if (d.keys[k] != row[k].key || !fits(t, row[k], d.items[k])) return false;
+  return true;
+}
+
 std::string_view describe(AttrType type) {
   switch (type) {
     case AttrType::Int:
@@ -107,16 +120,12 @@ Error unknown_key(Tables& t, std::string_view op_name, std::span<const AttrSpec>
 AttrId parse_default(Tables& t, std::string_view text) { return parse_value(t, text); }
 
 Result<AttrId> complete_attrs(Tables& t, std::string_view op_name, std::span<const AttrSpec> row, AttrId given) {
+  if (is_complete(t, row, given)) return given;
   const Attr d = t.attrs[given];
-  // The common case: made by a pass, complete and in order already.
-  const bool complete =
-      d.keys.size() == row.size() && std::ranges::equal(d.keys, row, {}, {}, [](const AttrSpec& s) { return s.key; });
-  if (complete && row.empty()) return given;
   for (Key k : d.keys)
     if (std::ranges::find(row, k, &AttrSpec::key) == row.end()) return unknown_key(t, op_name, row, k);
   std::vector<Key> keys;
   std::vector<AttrId> values;
-  bool same = complete;
   for (const AttrSpec& spec : row) {
     const auto at = std::ranges::find(d.keys, spec.key);
     AttrId v = at == d.keys.end() ? kNone<AttrId> : d.items[static_cast<std::size_t>(at - d.keys.begin())];
@@ -127,15 +136,13 @@ Result<AttrId> complete_attrs(Tables& t, std::string_view op_name, std::span<con
       v = parse_default(t, spec.default_text);
     }
     const AttrId c = coerce(t, spec.type, v);
-    same = same && c == v;
-    const bool may_be_none = !spec.required && spec.default_text == "none";
-    if (!fits(spec.type, t.attrs[c].kind) && !(may_be_none && c == t.attrs.none()))
+    if (!fits(t, spec, c))
       return Error{Code::Type, "[" + std::string(op_name) + "] attribute '" + std::string(t.strings[spec.key]) +
                                    "' must be " + std::string(describe(spec.type))};
     keys.push_back(spec.key);
     values.push_back(c);
   }
-  return same ? given : t.attrs.dict(keys, values);
+  return t.attrs.dict(keys, values);
 }
 
 std::string near_miss(std::string_view name, std::span<const std::string_view> candidates) {

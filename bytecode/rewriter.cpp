@@ -4,6 +4,7 @@ namespace tfvm {
 
 Rewriter::Rewriter(Builder& b, FunctionId source, bool copy_params) : b_(b), body_(b.tables().bodies[source.body]) {
   map_.assign(body_.num_values(), kNoValue);
+  b_.reserve(body_.num_instrs(), body_.num_values());
   for (std::uint32_t k = 0; copy_params && k < body_.num_params; ++k) {
     map_[k] = b_.param(body_.types[k], k < body_.mut_params.size() && body_.mut_params[k]);
     b_.name_from(map_[k], body_.param(k));
@@ -20,14 +21,12 @@ std::span<const ValueId> Rewriter::operands(const Instr& in) {
 void Rewriter::copy(InstrId i) {
   const Instr in = body_.instr(i);
   begin(i);
-  if (in.op == Op::constant) {
-    map(in.result(), b_.constant(b_.tables().attrs[in.attrs].constant));
-    return;
-  }
-  const std::vector<ValueId> results = b_.emit_all(in.op, operands(in), in.attrs);
-  for (std::uint32_t k = 0; k < results.size(); ++k) {
-    map(in.result(k), results[k]);
-    b_.name_from(results[k], in.result(k));
+  const ValueId first = b_.copy(body_, in, operands(in));
+  if (first == kNoValue) return;
+  for (std::uint32_t k = 0; k < in.num_results; ++k) {
+    const auto now = static_cast<ValueId>(index(first) + k);
+    map(in.result(k), now);
+    if (in.op != Op::constant) b_.name_from(now, in.result(k));
   }
 }
 

@@ -10,14 +10,24 @@ namespace tfvm {
 namespace {
 
 // What is needed: roots (asserts, io, writes) and, backwards, all that they and the results use.
-std::vector<std::uint8_t> live_instrs(const Tables& t, const Body& body, std::span<const ValueId> results) {
-  std::vector<std::uint8_t> live(body.num_instrs(), body.full), used(body.num_values(), 0);
+struct Live {
+  std::vector<std::uint8_t> instrs;
+  std::uint32_t count = 0;
+  bool effects = false;  // among them
+};
+
+Live live_instrs(const Tables& t, const Body& body, std::span<const ValueId> results) {
+  Live live{std::vector<std::uint8_t>(body.num_instrs(), 0)};
+  std::vector<std::uint8_t> used(body.num_values(), 0);
   for (ValueId v : results) used[index(v)] = 1;
   for (std::uint32_t i = body.num_instrs(); i-- > 0;) {
-    bool keep = live[i] || !is_pure(t, body.ops[i], body.attrs[i]);
+    const bool effect = !is_pure(t, body.ops[i], body.attrs[i]);
+    bool keep = body.full || effect;
     for (std::uint32_t v = body.result_begin[i]; !keep && v < body.result_begin[i + 1]; ++v) keep = used[v];
     if (!keep) continue;
-    live[i] = 1;
+    live.instrs[i] = 1;
+    ++live.count;
+    live.effects = live.effects || effect;
     for (ValueId v : body.instr(i).operands) used[index(v)] = 1;
   }
   return live;
@@ -57,7 +67,7 @@ void Builder::mark_written() {
     const std::string op =
         in.op == Op::extern_ ? std::string(t_.attrs.get_str(in.attrs, Key::op)) : write_name(t_, in.op, in.attrs);
     const StrId text = k < debug_.values.size() ? debug_.values[k].text : kNone<StrId>;
-    loc_ = debug_.locs[i];
+    if (i < debug_.locs.size()) loc_ = debug_.locs[i];
     fail(Code::Type,
          "[" + op + "] writes into " +
              (text == kNone<StrId> ? "parameter " + std::to_string(k) : '%' + std::string(t_.strings[text])) +
@@ -71,42 +81,52 @@ Result<FunctionId> Builder::seal(std::span<const ValueId> results) {
   for (ValueId v : results)
     if (!failed_ && index(v) >= body_.types.size()) fail(Code::Internal, "a result is missing");
   if (failed_) return error_;
-  const std::vector<std::uint8_t> live = live_instrs(t_, body_, results);
-  Body out;
-  out.num_params = body_.num_params;
-  out.full = body_.full;
-  out.mut_params = body_.mut_params;
-  out.types.assign(body_.types.begin(), body_.types.begin() + body_.num_params);
-  out.operand_begin.push_back(0);
-  out.result_begin.push_back(out.num_params);
-  DebugInfo debug = debug_;
-  debug.origin.clear();
-  debug.locs.clear();
-  debug.values.resize(body_.num_params);
+  const Live live = live_instrs(t_, body_, results);
   const bool has_locs = std::ranges::any_of(debug_.locs, [](const Loc& l) { return l.line != 0; });
+  debug_.locs.resize(has_locs ? body_.num_instrs() : 0);
+  if (live.count < body_.num_instrs()) {
+    drop_dead(live.instrs, results);
+  } else {
+    debug_.values.resize(body_.num_values());
+    body_.results.assign(results.begin(), results.end());
+  }
+  body_.effects = live.effects;
+  // Copies, which have no room to grow that nothing will use.
+  const BodyId body = t_.bodies.intern(Body(body_));
+  return FunctionId{body, t_.debugs.add(DebugInfo(debug_))};
+}
+
+// Takes what isn't live out of the body, in place.
+void Builder::drop_dead(std::span<const std::uint8_t> live, std::span<const ValueId> results) {
   std::vector<ValueId> now(body_.num_values(), kNoValue);
-  for (std::uint32_t v = 0; v < out.num_params; ++v) now[v] = static_cast<ValueId>(v);
-  for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
+  for (std::uint32_t v = 0; v < body_.num_params; ++v) now[v] = static_cast<ValueId>(v);
+  debug_.values.resize(body_.num_values());
+  std::uint32_t n = 0, values = body_.num_params, operands = 0;
+  for (std::uint32_t i = 0; i < live.size(); ++i) {
     if (!live[i]) continue;
     const Instr in = body_.instr(i);
-    out.ops.push_back(in.op);
-    out.attrs.push_back(in.attrs);
-    out.effects = out.effects || !is_pure(t_, in.op, in.attrs);
-    for (ValueId v : in.operands) out.operands.push_back(now[index(v)]);
-    out.operand_begin.push_back(static_cast<std::uint32_t>(out.operands.size()));
-    for (std::uint32_t k = 0; k < in.num_results; ++k) {
-      const std::uint32_t old = index(in.result(k));
-      now[old] = static_cast<ValueId>(out.types.size());
-      out.types.push_back(body_.types[old]);
-      debug.values.push_back(old < debug_.values.size() ? debug_.values[old] : ValueName{});
+    body_.ops[n] = in.op;
+    body_.attrs[n] = in.attrs;
+    debug_.origin[n] = debug_.origin[i];
+    if (!debug_.locs.empty()) debug_.locs[n] = debug_.locs[i];
+    for (ValueId v : in.operands) body_.operands[operands++] = now[index(v)];
+    const std::uint32_t first = index(in.first_result);
+    for (std::uint32_t k = 0; k < in.num_results; ++k, ++values) {
+      now[first + k] = static_cast<ValueId>(values);
+      body_.types[values] = body_.types[first + k];
+      debug_.values[values] = debug_.values[first + k];
     }
-    out.result_begin.push_back(static_cast<std::uint32_t>(out.types.size()));
-    debug.origin.push_back(debug_.origin[i]);
-    if (has_locs) debug.locs.push_back(debug_.locs[i]);
+    ++n;
+    // The bounds of what comes later are read still: these lie before them.
+    body_.operand_begin[n] = operands;
+    body_.result_begin[n] = values;
   }
-  for (ValueId v : results) out.results.push_back(now[index(v)]);
-  const BodyId body = t_.bodies.intern(std::move(out));
-  return FunctionId{body, t_.debugs.add(std::move(debug))};
+  body_.ops.resize(n), body_.attrs.resize(n), debug_.origin.resize(n);
+  body_.operand_begin.resize(n + 1), body_.result_begin.resize(n + 1), body_.operands.resize(operands);
+  body_.types.resize(values), debug_.values.resize(values);
+  if (!debug_.locs.empty()) debug_.locs.resize(n);
+  body_.results.clear();
+  for (ValueId v : results) body_.results.push_back(now[index(v)]);
 }
 
 std::vector<ValueId> inline_body(Builder& b, FunctionId f, std::span<const ValueId> args) {
@@ -121,12 +141,9 @@ std::vector<ValueId> inline_body(Builder& b, FunctionId f, std::span<const Value
     const Instr in = body.instr(i);
     operands.clear();
     for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    if (in.op == Op::constant) {
-      map[index(in.first_result)] = b.constant(b.tables().attrs[in.attrs].constant);
-      continue;
-    }
-    const std::vector<ValueId> results = b.emit_all(in.op, operands, in.attrs);
-    for (std::size_t k = 0; k < results.size(); ++k) map[index(in.first_result) + k] = results[k];
+    const ValueId first = b.copy(body, in, operands);
+    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
+      map[index(in.first_result) + k] = static_cast<ValueId>(index(first) + k);
   }
   std::vector<ValueId> out;
   for (ValueId v : body.results) out.push_back(b.failed() ? kNoValue : map[index(v)]);

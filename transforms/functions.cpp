@@ -37,26 +37,24 @@ std::vector<ValueId> inline_kin(Builder& b, FunctionId f, std::span<const ValueI
   const DebugInfo& debug = t.debugs[f.debug];
   std::vector<ValueId> map(body.num_values(), kNoValue), operands;
   std::copy(args.begin(), args.end(), map.begin());
+  b.reserve(body.num_instrs(), body.num_values());
   for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
     const Instr in = body.instr(i);
     b.set_origin(kin == Kin::Parent        ? static_cast<InstrId>(i)
                  : i < debug.origin.size() ? debug.origin[i]
                                            : kNone<InstrId>);
-    if (in.op == Op::constant) {
-      map[index(in.first_result)] = b.constant(t.attrs[in.attrs].constant);
-      continue;
-    }
     operands.clear();
     for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const std::vector<ValueId> results = b.emit_all(in.op, operands, in.attrs);
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      const std::uint32_t old = index(in.first_result) + static_cast<std::uint32_t>(k);
-      map[old] = results[k];
+    const ValueId first = b.copy(body, in, operands);
+    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
+      const std::uint32_t old = index(in.first_result) + k;
+      map[old] = static_cast<ValueId>(index(first) + k);
+      if (in.op == Op::constant) break;
       if (kin == Kin::Parent) {
-        b.name_from(results[k], static_cast<ValueId>(old));
+        b.name_from(map[old], static_cast<ValueId>(old));
       } else if (old < debug.values.size() && debug.values[old].origin != kNoValue) {
         const ValueName& n = debug.values[old];
-        b.name_from(results[k], n.origin, n.text == kNone<StrId> ? std::string_view{} : t.strings[n.text]);
+        b.name_from(map[old], n.origin, n.text == kNone<StrId> ? std::string_view{} : t.strings[n.text]);
       }
     }
   }

@@ -40,6 +40,47 @@ TEST_F(BuilderTest, ValueNumberingSurvivesGrowth) {
   EXPECT_EQ(b.body().num_instrs(), 1001u);
 }
 
+// More users of one value than there are places near it.
+TEST_F(BuilderTest, ManyUsersOfOneValueAreNumbered) {
+  Builder b(t, {});
+  const ValueId x = b.param(f32({200}));
+  std::vector<ValueId> slices;
+  const auto slice = [&](std::int64_t k) {
+    const std::int64_t end = k + 1, one = 1;
+    return b.emit(Op::slice, {x},
+                  {{Key::start, Ints(&k, 1)}, {Key::limit, Ints(&end, 1)}, {Key::stride, Ints(&one, 1)}});
+  };
+  for (std::int64_t k = 0; k < 200; ++k) slices.push_back(slice(k));
+  for (std::int64_t k = 0; k < 200; ++k) EXPECT_EQ(slice(k), slices[static_cast<std::size_t>(k)]);
+  EXPECT_EQ(b.body().num_instrs(), 200u);
+}
+
+TEST_F(BuilderTest, ACopyOnOtherTypesIsInferredAnew) {
+  Builder b(t, {}, "f");
+  const ValueId x = b.param(f32({4})), y = b.param(f32({4}));
+  const FunctionId f = *b.seal({b.emit(Op::sub, {x, y})});
+  Builder c(t, {});
+  const Body& from = t.bodies[f.body];
+  const ValueId v = c.param(f32({4})), wide = c.param(f32({3, 4})), other = c.param(t.types.tensor(DType::F64, {4}));
+  const ValueId same[] = {v, v}, broadcast[] = {wide, v}, mixed[] = {v, other};
+  EXPECT_EQ(c.type(c.copy(from, from.instr(0u), same)), f32({4}));
+  EXPECT_EQ(c.copy(from, from.instr(0u), same), c.emit(Op::sub, {v, v}));
+  EXPECT_EQ(c.type(c.copy(from, from.instr(0u), broadcast)), f32({3, 4}));
+  EXPECT_EQ(c.copy(from, from.instr(0u), mixed), kNoValue);
+  EXPECT_NE(c.error().message.find("mixes dtypes"), std::string::npos);
+}
+
+// What was inferred for one op says nothing of another, nor of other operands.
+TEST_F(BuilderTest, WhatWasInferredHoldsForItsOperands) {
+  Builder b(t, {});
+  const ValueId x = b.param(f32({4})), y = b.param(f32({4})), d = b.param(t.types.tensor(DType::F64, {4}));
+  EXPECT_EQ(b.type(b.emit(Op::lt, {x, y})), t.types.tensor(DType::Bool, {4}));
+  EXPECT_EQ(b.type(b.emit(Op::add, {x, y})), f32({4}));
+  EXPECT_EQ(b.type(b.emit(Op::add, {d, d})), b.type(d));
+  EXPECT_EQ(b.type(b.emit(Op::add, {y, x})), f32({4}));
+  EXPECT_EQ(b.emit(Op::add, {x, d}), kNoValue);
+}
+
 TEST_F(BuilderTest, FullProgramsAreAppendedAsTheyAre) {
   Builder b(t, {.evaluator = nullptr, .simplify = false});
   const ValueId x = b.param(f32({4}));

@@ -1,9 +1,9 @@
 // f16 and bf16: every pattern reads back as itself, and rounding is half to even.
 #include "bytecode/half.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace tfvm {
 namespace {
@@ -24,12 +24,12 @@ TEST(Half, EveryPatternRoundTrips) {
 
 TEST(Half, RoundsHalfToEvenAndOnce) {
   EXPECT_EQ(f16_bits(1.0), 0x3c00);
-  EXPECT_EQ(f16_bits(1 + 0x1p-11), 0x3c00);              // a tie: to even
-  EXPECT_EQ(f16_bits(1 + 3 * 0x1p-11), 0x3c02);          // a tie: to even
-  EXPECT_EQ(f16_bits(1 + 0x1p-11 + 0x1p-40), 0x3c01);    // just above: would be a tie after rounding to float first
+  EXPECT_EQ(f16_bits(1 + 0x1p-11), 0x3c00);            // a tie: to even
+  EXPECT_EQ(f16_bits(1 + 3 * 0x1p-11), 0x3c02);        // a tie: to even
+  EXPECT_EQ(f16_bits(1 + 0x1p-11 + 0x1p-40), 0x3c01);  // just above: would be a tie after rounding to float first
   EXPECT_EQ(f16_bits(65519.999), 0x7bff);
   EXPECT_EQ(f16_bits(65520.0), 0x7c00);
-  EXPECT_EQ(f16_bits(0x1p-25), 0x0000);                  // half the least denormal: to even
+  EXPECT_EQ(f16_bits(0x1p-25), 0x0000);  // half the least denormal: to even
   EXPECT_EQ(f16_bits(0x1.8p-25), 0x0001);
   EXPECT_EQ(f16_bits(-0.0), 0x8000);
   EXPECT_EQ(bf16_bits(-INFINITY), 0xff80);

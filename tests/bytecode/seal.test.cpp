@@ -29,6 +29,29 @@ TEST_F(SealTest, DeadCodeGoesAndEqualBodiesAreOne) {
   EXPECT_EQ(t.bodies[f.body].num_instrs(), 2u);
 }
 
+// With what stands between and around it; lines are kept where some instructions have none.
+TEST_F(SealTest, WhatStaysKeepsItsOperandsResultsLinesAndNames) {
+  Builder b(t, {}, "f");
+  const ValueId x = b.param(f64), y = b.param(f64);
+  b.emit(Op::cos, {x});  // dead
+  const ValueId s = b.emit(Op::sub, {x, y});
+  b.emit(Op::exp, {s});  // dead
+  b.set_loc({t.strings.intern("a.tfa"), 9, 1});
+  const ValueId d = b.emit(Op::div, {s, y});
+  b.name(d, t.strings.intern("d"));
+  const FunctionId f = *b.seal({d, s, y});
+  const Body& body = t.bodies[f.body];
+  ASSERT_EQ(body.num_instrs(), 2u);
+  EXPECT_EQ(body.ops, (std::vector{Op::sub, Op::div}));
+  EXPECT_EQ(body.operands, (std::vector{ValueId{0}, ValueId{1}, ValueId{2}, ValueId{1}}));
+  EXPECT_EQ(body.results, (std::vector{ValueId{3}, ValueId{2}, ValueId{1}}));
+  EXPECT_EQ(body.types.size(), 4u);
+  EXPECT_EQ(t.debugs.find_loc(f.debug, InstrId{0}).line, 0u);
+  EXPECT_EQ(t.debugs.find_loc(f.debug, InstrId{1}).line, 9u);
+  EXPECT_EQ(t.debugs.value_name(f.debug, ValueId{3}, t.strings), "d");
+  EXPECT_FALSE(body.effects);
+}
+
 TEST_F(SealTest, AssertsStayAndMarkTheBody) {
   Builder b(t, {}, "f");
   const ValueId x = b.param(f64);

@@ -1,9 +1,9 @@
 // Hash-consing: equal content has one id, content is compared, spans stay valid.
 #include "bytecode/tables.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace tfvm {
 namespace {

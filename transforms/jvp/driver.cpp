@@ -31,6 +31,7 @@ struct Walk {
       : env(e), body(e.tables.bodies[f.body]), b(e.tables, e.options, f, "jvp"), mode(m) {
     primal.assign(body.num_values(), kNoValue);
     tangent.assign(body.num_values(), kNoValue);
+    b.reserve(3 * body.num_instrs(), 3 * body.num_values());  // with tangents, and what their rules take
   }
 
   void params(const Mask& active) {
@@ -48,7 +49,11 @@ struct Walk {
   void apply(const Instr& in) {
     const JvpEntry entry = jvp_entry(in.op);
     const bool active = std::ranges::any_of(t, [](ValueId v) { return v != kNoValue; });
-    if (!active || entry.kind != JvpKind::Whole) y = b.emit_all(in.op, x, in.attrs);
+    if (!active || entry.kind != JvpKind::Whole) {
+      const ValueId first = b.copy(body, in, x);
+      for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
+        y.push_back(static_cast<ValueId>(index(first) + k));
+    }
     if (!active || entry.kind == JvpKind::Zero || b.failed()) return;
     JvpCtx c{env, b, mode, in, x, t, y, dy, text};
     switch (entry.kind) {
@@ -71,7 +76,7 @@ struct Walk {
     const Instr in = body.instr(i);
     b.set_origin(static_cast<InstrId>(i));
     if (in.op == Op::constant) {
-      primal[index(in.first_result)] = b.constant(env.tables.attrs[in.attrs].constant);
+      primal[index(in.first_result)] = b.copy(body, in, {});
       return;
     }
     x.clear(), t.clear(), y.clear();

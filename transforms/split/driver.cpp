@@ -18,17 +18,13 @@ SplitRef SplitCtx::ref(std::size_t k) const {
 }
 
 void SplitCtx::step(Op op, AttrId attrs, std::vector<SplitRef> operands, const Mask& results) {
-  SplitStep s{op, attrs, std::move(operands), {}, at};
+  SplitStep s{op, attrs, std::move(operands), {}, at, false};
   for (std::uint32_t k = 0; k < in.num_results; ++k)
     if (results[k]) s.results.push_back(in.result(k));
   steps.push_back(std::move(s));
 }
 
-void SplitCtx::keep_whole() {
-  std::vector<SplitRef> operands;
-  for (std::size_t k = 0; k < in.operands.size(); ++k) operands.push_back(ref(k));
-  step(in.op, in.attrs, std::move(operands), Mask(in.num_results, 1));
-}
+void SplitCtx::keep_whole() { steps.push_back({in.op, in.attrs, {}, {}, at, true}); }
 
 namespace {
 
@@ -47,6 +43,7 @@ struct Walk {
   std::vector<std::uint8_t> is_residual;
   std::vector<ValueId> linear_map;  // source -> linear part
   std::vector<InstrId> def;         // of the known part
+  std::vector<ValueId> operands;    // scratch
 
   Walk(TransformEnv& e, FunctionId f, SplitUse u)
       : env(e),
@@ -57,6 +54,7 @@ struct Walk {
         known(e.tables, e.options, f, "known"),
         linear(e.tables, e.options, f, "linear") {
     map.assign(body.num_values(), kNoValue);
+    known.reserve(body.num_instrs(), body.num_values());
   }
 
   bool hoists() const { return use != SplitUse::Linearize; }
@@ -68,16 +66,12 @@ struct Walk {
   }
 
   void copy_known(const Instr& in) {
-    if (in.op == Op::constant) {
-      map[index(in.first_result)] = known.constant(env.tables.attrs[in.attrs].constant);
-      return;
-    }
-    std::vector<ValueId> operands;
+    operands.clear();
     for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const std::vector<ValueId> results = known.emit_all(in.op, operands, in.attrs);
-    for (std::uint32_t k = 0; k < results.size(); ++k) {
-      map[index(in.result(k))] = results[k];
-      known.name_from(results[k], in.result(k));
+    const ValueId first = known.copy(body, in, operands);
+    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
+      const ValueId v = map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
+      if (in.op != Op::constant) known.name_from(v, in.result(k));
     }
   }
 
@@ -92,6 +86,22 @@ struct Walk {
     split_loop(c);
   }
 
+  template <class Fn>
+  void each_operand(const SplitStep& s, Fn fn) const {
+    for (const SplitRef& r : s.operands) fn(r);
+    if (!s.whole) return;
+    for (ValueId v : body.instr(s.origin).operands)
+      fn(map[index(v)] == kNoValue ? SplitRef{false, v} : SplitRef{true, map[index(v)]});
+  }
+
+  bool gives_any(const SplitStep& s, const std::vector<std::uint8_t>& of) const {
+    if (!s.whole) return std::ranges::any_of(s.results, [&](ValueId v) { return of[index(v)] != 0; });
+    const Instr in = body.instr(s.origin);
+    for (std::uint32_t k = 0; k < in.num_results; ++k)
+      if (of[index(in.result(k))]) return true;
+    return false;
+  }
+
   // Steps that no unknown result needs are dropped, and with them their residuals.
   void drop_dead_steps(const Mask& wanted) {
     std::vector<std::uint8_t> live(body.num_values(), 0);
@@ -99,10 +109,10 @@ struct Walk {
       if (wanted[k]) live[index(body.results[k])] = 1;
     std::vector<SplitStep> kept;
     for (auto s = steps.rbegin(); s != steps.rend(); ++s) {
-      const bool needed = std::ranges::any_of(s->results, [&](ValueId v) { return live[index(v)] != 0; });
-      if (!needed && is_pure(env.tables, s->op, s->attrs)) continue;
-      for (const SplitRef& r : s->operands)
+      if (!gives_any(*s, live) && is_pure(env.tables, s->op, s->attrs)) continue;
+      each_operand(*s, [&](const SplitRef& r) {
         if (!r.known) live[index(r.v)] = 1;
+      });
       kept.push_back(std::move(*s));
     }
     std::ranges::reverse(kept);
@@ -150,12 +160,14 @@ struct Walk {
     residual_at.assign(known.body().num_values(), kNoValue);
     linear_map.assign(body.num_values(), kNoValue);
     for (const SplitStep& s : steps)
-      for (const SplitRef& r : s.operands)
+      each_operand(s, [&](const SplitRef& r) {
         if (r.known) collect(r.v);
+      });
     for (std::size_t k = 0; k < unknown_results.size(); ++k) {
       const ValueId v = map[index(body.results[k])];
       if (unknown_results[k] && v != kNoValue) collect(v);
     }
+    linear.reserve(steps.size(), residuals.size() + steps.size());
     for (ValueId v : residuals) residual_at[index(v)] = linear.param(known.type(v));
     for (std::uint32_t k = 0; k < body.num_params; ++k) {
       if (!unknown_params[k]) continue;
@@ -166,12 +178,22 @@ struct Walk {
 
   void build_step(const SplitStep& s) {
     linear.set_origin(s.origin);
-    std::vector<ValueId> operands;
-    for (const SplitRef& r : s.operands) operands.push_back(r.known ? in_linear(r.v) : linear_map[index(r.v)]);
+    operands.clear();
+    each_operand(s, [&](const SplitRef& r) { operands.push_back(r.known ? in_linear(r.v) : linear_map[index(r.v)]); });
+    if (s.whole) return build_whole(s.origin);
     const std::vector<ValueId> results = linear.emit_all(s.op, operands, s.attrs);
     for (std::size_t k = 0; k < results.size() && k < s.results.size(); ++k) {
       linear_map[index(s.results[k])] = results[k];
       linear.name_from(results[k], s.results[k]);
+    }
+  }
+
+  void build_whole(InstrId origin) {
+    const Instr in = body.instr(origin);
+    const ValueId first = linear.copy(body, in, operands);
+    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
+      linear_map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
+      linear.name_from(linear_map[index(in.result(k))], in.result(k));
     }
   }
 

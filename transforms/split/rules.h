@@ -15,13 +15,14 @@ struct SplitRef {
   ValueId v;
 };
 
-// An instruction of the linear part.
+// An instruction of the linear part: that of the source at `origin` where `whole`, else another one in its place.
 struct SplitStep {
   Op op;
   AttrId attrs;
   std::vector<SplitRef> operands;
   std::vector<ValueId> results;  // values of the source; kNoValue where one is not needed
   InstrId origin;
+  bool whole = false;  // operands and results are those of the instruction
 };
 
 struct SplitCtx {

@@ -73,7 +73,7 @@ struct Walk {
   const Body& body;
   const DebugInfo& debug;
   Kin kin;
-  std::vector<ValueId> map, cts;
+  std::vector<ValueId> map, cts, operands;
   std::vector<std::uint8_t> linear;
 
   Walk(TransformEnv& e, Builder& builder, FunctionId f, Kin k)
@@ -81,6 +81,7 @@ struct Walk {
     map.assign(body.num_values(), kNoValue);
     cts.assign(body.num_values(), kNoValue);
     linear.assign(body.num_values(), 0);
+    b.reserve(body.num_instrs(), body.num_values());
   }
 
   void set_origin(std::uint32_t i) {
@@ -95,14 +96,11 @@ struct Walk {
       return;
     }
     set_origin(i);
-    if (in.op == Op::constant) {
-      map[index(in.first_result)] = b.constant(env.tables.attrs[in.attrs].constant);
-      return;
-    }
-    std::vector<ValueId> operands;
+    operands.clear();
     for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const std::vector<ValueId> results = b.emit_all(in.op, operands, in.attrs);
-    for (std::uint32_t k = 0; k < results.size(); ++k) map[index(in.result(k))] = results[k];
+    const ValueId first = b.copy(body, in, operands);
+    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
+      map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
   }
 
   void backward(std::uint32_t i) {
