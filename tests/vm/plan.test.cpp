@@ -32,6 +32,21 @@ TEST(Plan, SmallCallsAreInlinedAndFused) {
   EXPECT_EQ(p.plan(f)->steps.size(), 1u);
 }
 
+// A chain of one product that starts at 0: -0 comes out as 0.
+TEST(Plan, AProductOverExtentsOfOneIsElementwise) {
+  Machine p;
+  const std::int64_t second[] = {1}, first[] = {0};
+  const FunctionId f = p.function({p.f32({3, 1}), p.f32({1, 2}), p.f32({3, 2})}, [&](Builder& b, const auto& v) {
+    const std::vector<AttrId> axes{b.tables().attrs.ints(second), b.tables().attrs.ints(first)};
+    const ValueId d = b.emit(Op::dot_general, {v[0], v[1]}, {{Key::contract, b.tables().attrs.list(axes)}});
+    return std::vector{b.emit(Op::add, {d, v[2]})};
+  });
+  EXPECT_EQ(p.plan(f)->steps.size(), 1u);
+  EXPECT_EQ(p.run(f, {"f32[3,1] [[1.0], [-0.0], [3.0]]", "f32[1,2] [[10.0, 0.5]]",
+                      "f32[3,2] [[1.0, 2.0], [-0.0, -0.0], [5.0, 6.0]]"}),
+            (Texts{"f32[3,2] [[11.0, 2.5], [0.0, 0.0], [35.0, 7.5]]"}));
+}
+
 TEST(Plan, ViewsCostNoStep) {
   Machine p;
   const FunctionId f = p.function({p.f32({2, 3, 4})}, [](Builder& b, const auto& v) {

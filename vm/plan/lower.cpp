@@ -250,12 +250,14 @@ class Lowering {
     return ok();
   }
 
-  // A product without contracted axes is elementwise: one step of a chain that starts at 0.
+  // A product without contracted axes, or over extents of 1, is elementwise: one step of a chain that starts at 0.
   bool lower_outer_product(const Instr& in) {
     if (in.op != Op::dot_general) return false;
     const DType d = dtype(in.result());
     if ((d != DType::F32 && d != DType::F64) || dtype(in.operands[0]) != d) return false;
-    if (!t_.attrs.get_ints_at(in.attrs, Key::contract, 0).empty()) return false;
+    const Dims x_dims = dims(in.operands[0]);
+    for (std::int64_t k : t_.attrs.get_ints_at(in.attrs, Key::contract, 0))
+      if (x_dims[static_cast<std::size_t>(k)] != 1) return false;
     if (t_.attrs.has(in.attrs, Key::accum) && t_.attrs.get_dtype(in.attrs, Key::accum) != d) return false;
     const Dims out_dims = dims(in.result());
     std::vector<Access> operands;
@@ -266,8 +268,12 @@ class Lowering {
       const Ints batch = t_.attrs.get_ints_at(in.attrs, Key::batch, s);
       for (std::size_t k = 0; k < batch.size(); ++k) a.strides[k] = own[static_cast<std::size_t>(batch[k])];
       if (s == 0) free = batch.size();
-      for (std::size_t k = 0; k < own.size(); ++k)
-        if (std::ranges::find(batch, static_cast<std::int64_t>(k)) == batch.end()) a.strides[free++] = own[k];
+      const Ints contract = t_.attrs.get_ints_at(in.attrs, Key::contract, s);
+      for (std::size_t k = 0; k < own.size(); ++k) {
+        const auto axis = static_cast<std::int64_t>(k);
+        if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contract, axis) == contract.end())
+          a.strides[free++] = own[k];
+      }
       operands.push_back(std::move(a));
     }
     const Access& out = define(in.result());
