@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/region/share.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/loop_body.h"
@@ -70,6 +71,9 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   std::vector<FuseItem> before;
   if (options.note_fusion) before = lowered->items;
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
+  if (options.fuse.enabled && options.fuse.recompute)
+    for (std::int64_t bytes : share(items, static_cast<std::uint32_t>(live_out.size()), options.fuse))
+      lowered->bases.push_back({PlanBase::Kind::Slot, 0, bytes});
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);

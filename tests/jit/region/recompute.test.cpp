@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/region/build.h"
+#include "jit/region/share.h"
 #include "reference.h"
 
 namespace tfvm {
@@ -96,8 +97,81 @@ TEST(Recompute, OuterProductIsWrittenOnce) {
             "store n2 -> f32 b2 + 0 [70, 1]\n");
 }
 
+// Sums over all pairs and over one of the two: the first of the two nests to be run stores what the other needs.
+TEST(Recompute, NestsOverTheSamePairsShareAValue) {
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::sub, kPairs, {{0, DType::F32, 0, {kC, 0}}, {0, DType::F32, 0, {0, kC}}}, pairs(1)));
+  items.push_back(op(Op::exp, kPairs, {pairs(1)}, pairs(2)));
+  items.push_back(op(Op::neg, kPairs, {pairs(2)}, pairs(3)));
+  items.push_back(sum(kPairs, {0, 1}, pairs(3), {4, DType::F32, 0, {}}));
+  items.push_back(op(Op::mul, kPairs, {pairs(2), pairs(1)}, pairs(5)));
+  items.push_back(sum(kPairs, {0}, pairs(5), {6, DType::F32, 0, {1}}));
+  items.push_back(sum(kPairs, {0}, pairs(2), {8, DType::F32, 0, {1}}));
+  items.push_back(op(Op::sin, {}, {{4, DType::F32, 0, {}}}, {7, DType::F32, 0, {}}));
+  std::vector<std::uint8_t> live{0, 0, 0, 0, 0, 0, 1, 1, 1};
+  auto fused = fuse(items, live);
+  ASSERT_EQ(fused.size(), 3u);
+  EXPECT_EQ(share(fused, 9, {}), std::vector<std::int64_t>{kN * kN * 4});
+  live.push_back(0);
+  expect_same(items, fused, live);
+  ASSERT_EQ(fused.size(), 3u);
+  EXPECT_EQ(text(*fused[0].nest),
+            "extents [70, 70] reduced [1, 0]\n"
+            "n0 = load f32 b0 + 0 [3, 0]\n"
+            "n1 = load f32 b0 + 0 [0, 3]\n"
+            "n2 = sub f32 n0 n1\n"
+            "n3 = exp f32 n2\n"
+            "n4 = mul f32 n3 n2\n"
+            "store n3 -> f32 b9 + 0 [70, 1]\n"
+            "reduce_sum n4 -> f32 b6 + 0 [0, 1]\n"
+            "reduce_sum n3 -> f32 b8 + 0 [0, 1]\n");
+  EXPECT_EQ(text(*fused[1].nest),
+            "extents [70, 70] reduced [1, 1]\n"
+            "n0 = load f32 b9 + 0 [70, 1]\n"
+            "n1 = neg f32 n0\n"
+            "reduce_sum n1 -> f32 b4 + 0 [0, 0]\n");
+}
+
+// A maker never comes before what it loads: here the sum over all pairs is the one that stores.
+TEST(Recompute, SharedValuesKeepTheOrder) {
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::sub, kPairs, {{0, DType::F32, 0, {kC, 0}}, {0, DType::F32, 0, {0, kC}}}, pairs(1)));
+  items.push_back(op(Op::exp, kPairs, {pairs(1)}, pairs(2)));
+  items.push_back(sum(kPairs, {0, 1}, pairs(2), {3, DType::F32, 0, {}}));
+  items.push_back(op(Op::mul, kPairs, {pairs(2), {3, DType::F32, 0, {0, 0}}}, pairs(4)));
+  items.push_back(op(Op::add, kPairs, {pairs(4), pairs(1)}, pairs(5)));
+  items.push_back(sum(kPairs, {0}, pairs(5), {6, DType::F32, 0, {1}}));
+  std::vector<std::uint8_t> live{0, 0, 0, 1, 0, 0, 1};
+  auto fused = fuse(items, live);
+  ASSERT_EQ(fused.size(), 2u);
+  EXPECT_EQ(share(fused, 7, {}).size(), 1u);
+  live.push_back(0);
+  expect_same(items, fused, live);
+  EXPECT_EQ(fused[0].nest->stores.size(), 1u);
+  EXPECT_EQ(fused[0].nest->reduced, (std::vector<std::uint8_t>{1, 1}));
+}
+
+// What is cheaper than memory and what is larger than caches is computed by both.
+TEST(Recompute, WhatIsNotShared) {
+  const auto shared = [](std::int64_t n, Op o) {
+    const std::vector<std::int64_t> dims{n, n};
+    const Access difference = row_major(1, DType::F32, dims), value = row_major(2, DType::F32, dims);
+    std::vector<FuseItem> items;
+    items.push_back(op(Op::sub, dims, {{0, DType::F32, 0, {1, 0}}, {0, DType::F32, 0, {0, 1}}}, difference));
+    items.push_back(op(o, dims, {difference}, value));
+    items.push_back(sum(dims, {0, 1}, value, {3, DType::F32, 0, {}}));
+    items.push_back(sum(dims, {0}, value, {4, DType::F32, 0, {1}}));
+    auto fused = fuse(items, std::vector<std::uint8_t>{0, 0, 0, 1, 1});
+    return share(fused, 5, {}).size();
+  };
+  EXPECT_EQ(shared(kN, Op::exp), 1u);
+  EXPECT_EQ(shared(kN, Op::neg), 0u);
+  EXPECT_EQ(shared(1024, Op::exp), 0u);
+}
+
 TEST(Recompute, RandomProgramsKeepTheirResults) {
   std::mt19937_64 rng(3);
+  std::size_t shared = 0;
   for (int k = 0; k < 60; ++k) {
     std::vector<FuseItem> items;
     std::vector<std::uint8_t> live{0};
@@ -124,8 +198,8 @@ TEST(Recompute, RandomProgramsKeepTheirResults) {
           return vectors(b);
       }
     };
-    for (int i = 0; i < 9; ++i) {
-      switch (rng() % 6) {
+    for (int i = 0; i < 12; ++i) {
+      switch (rng() % 8) {
         case 0: {
           const std::uint32_t b = define(rng() % 6 == 0);
           items.push_back(sum(kVectors, {2}, read(), {b, DType::F32, 0, {kN, 1}}));
@@ -136,6 +210,19 @@ TEST(Recompute, RandomProgramsKeepTheirResults) {
           items.push_back(
               sum(kVectors, {static_cast<std::int64_t>(rng() % 2)}, read(), {define(true), DType::F32, 0, {kC, 1}}));
           break;
+        case 2:
+          if (of_pairs.empty()) break;
+          items.push_back(op(Op::sin, kPairs, {pairs(of_pairs.back())}, pairs(define(false))));
+          of_pairs.push_back(static_cast<std::uint32_t>(live.size() - 1));
+          break;
+        case 3: {
+          if (of_pairs.empty()) break;
+          const Access from = pairs(of_pairs[rng() % of_pairs.size()]);
+          const std::int64_t axis = static_cast<std::int64_t>(rng() % 3);
+          items.push_back(axis == 2 ? sum(kPairs, {0, 1}, from, {define(true), DType::F32, 0, {}})
+                                    : sum(kPairs, {axis}, from, {define(true), DType::F32, 0, {1}}));
+          break;
+        }
         default: {
           const std::uint32_t b = define(rng() % 6 == 0);
           const Op ops[] = {Op::add, Op::max, Op::sub, Op::abs};
@@ -146,8 +233,13 @@ TEST(Recompute, RandomProgramsKeepTheirResults) {
         }
       }
     }
-    expect_same(items, fuse(items, live), live);
+    auto fused = fuse(items, live);
+    const auto made = share(fused, static_cast<std::uint32_t>(live.size()), {});
+    shared += made.size();
+    live.resize(live.size() + made.size(), 0);
+    expect_same(items, fused, live);
   }
+  EXPECT_GT(shared, 0u);
 }
 
 }  // namespace
