@@ -6,18 +6,50 @@ namespace tfvm::x86 {
 
 void ReduceEmitter::across() {
   const int outside = shape_.outside();
+  if (asks_at_end()) {
+    ax::Mem in_doubt = e_.at(in_doubt_);
+    in_doubt.setSize(8);
+    a_.mov(in_doubt, 0);
+  }
   for (int d = 0; d < outside; ++d) begin_loop(d);
   emit_main(Trip::Whole, 0);
   inner_trips(e_, [&](Trip trip) { across_trip(trip); });
   for (int d = outside; d-- > 0;) end_loop(d, false);
 }
 
-// All rounds of the loops within, for one vector of results. r13 counts the rounds of the innermost loop, rdi what is
-// left of a group.
+// Where the sums say that one of the rounds was wrong, all are run again, each with its own check. Then there may be
+// more such rounds in other trips, which are run so from the beginning.
 void ReduceEmitter::across_trip(Trip trip) {
+  emit_main(trip, 1);
+  if (!asks_at_end()) {
+    across_rounds([&] { emit_main(trip, 2); });
+    return emit(results_, trip);
+  }
+  const aj::Label redo = a_.newLabel(), back = a_.newLabel();
+  ax::Mem in_doubt = e_.at(in_doubt_);
+  in_doubt.setSize(8);
+  a_.cmp(in_doubt, 0);
+  a_.jne(redo);
+  across_rounds([&] { emit_main(trip, 2); });
+  e_.redo = redo;
+  emit(check_, trip);
+  a_.bind(back);
+  emit(results_, trip);
+  later([this, redo, back, trip, in_doubt] {
+    a_.bind(redo);
+    a_.mov(in_doubt, 1);
+    for (int level : {0, 1})
+      for (Line l : {checked_, exact_}) emit(l, trip, level);
+    across_rounds([&] { emit_checked(checked_, trip); });
+    a_.jmp(back);
+  });
+}
+
+// All rounds of the loops within, for one vector of results: their sums are in the record then, and the pointers where
+// they were. r13 counts the rounds of the innermost loop, rdi what is left of a group.
+void ReduceEmitter::across_rounds(const std::function<void()>& round) {
   const int outside = shape_.outside(), last = outside + shape_.within - 1;
   for (int d = outside; d <= last; ++d) heads_[static_cast<std::size_t>(d)] = a_.newLabel();
-  emit_main(trip, 1);
   emit(clear_, Trip::Whole);
   clear(groups_);
   a_.mov(ax::edi, static_cast<int>(kRowGroup));
@@ -26,7 +58,7 @@ void ReduceEmitter::across_trip(Trip trip) {
   const aj::Label again = a_.newLabel(), full = a_.newLabel(), back = a_.newLabel();
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
-  emit_main(trip, 2);
+  round();
   a_.dec(ax::edi);
   a_.jz(full);
   a_.bind(back);
@@ -47,7 +79,6 @@ void ReduceEmitter::across_trip(Trip trip) {
     if (!shape_.accesses[k].is_still) add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 3 + last));
   emit(dump_, Trip::Whole);
   finish(groups_);
-  emit(results_, trip);
 }
 
 }  // namespace tfvm::x86

@@ -46,6 +46,7 @@ void ReduceEmitter::find_levels() {
   level_.assign(code_.size(), 2);
   e_.home.assign(code_.size(), -1);
   find_levels(main_);
+  find_levels(checked_);
   find_levels(exact_);
 }
 
@@ -96,6 +97,7 @@ void ReduceEmitter::lay_out() {
     heads_.push_back(a_.newLabel());
   }
   in_group_ = e_.frame.take(8);
+  in_doubt_ = e_.frame.take(8);
   take_places(e_);
 }
 
@@ -119,21 +121,22 @@ void ReduceEmitter::emit(Line l, Trip trip, int level) {
 }
 
 // Where a check fails, the line is run again from its beginning: nothing was stored yet.
+void ReduceEmitter::emit_checked(Line l, Trip trip) {
+  const aj::Label redo = a_.newLabel(), back = a_.newLabel();
+  e_.redo = redo;
+  emit(l, trip);
+  a_.bind(back);
+  later([this, redo, back, trip] {
+    a_.bind(redo);
+    emit(exact_, trip);
+    a_.jmp(back);
+  });
+}
+
 void ReduceEmitter::emit_main(Trip trip, int level) {
-  if (level == 2 && exact_.end > exact_.first) {
-    const aj::Label redo = a_.newLabel(), back = a_.newLabel();
-    e_.redo = redo;
-    emit(main_, trip, 2);
-    a_.bind(back);
-    later([this, redo, back, trip] {
-      a_.bind(redo);
-      emit(exact_, trip, 2);
-      a_.jmp(back);
-    });
-    return;
-  }
+  if (level == 2 && low_.has_checks()) return emit_checked(main_, trip);
   emit(main_, trip, level);
-  if (exact_.end > exact_.first) emit(exact_, trip, level);
+  if (level < 2 && low_.has_checks()) emit(exact_, trip, level);
 }
 
 void ReduceEmitter::clear(const Tree& t) { a_.mov(qword(e_.at(t.occupied)), 0); }

@@ -59,7 +59,12 @@ void Lowering::check() {
       if (node.op == Op::select && node.kind == NestNodeKind::Op && doubtful[in]) asked[in] = 1;
   }
   for (const ShapeStore& s : shape_.stores) asked[s.node] = doubtful[s.node];
-  for (const ShapeReduction& r : shape_.reductions) asked[r.node] = doubtful[r.node];
+  for (std::uint32_t k = 0; k < shape_.reductions.size(); ++k) {
+    const ShapeReduction& r = shape_.reductions[k];
+    if (!doubtful[r.node]) continue;
+    const bool at_end = asks_sums_at_end_ && (r.op == Op::reduce_sum || r.op == Op::reduce_prod);
+    at_end ? sums_to_ask_.push_back(k) : void(asked[r.node] = 1);
+  }
   for (std::size_t k = n; k-- > 0;) {
     const NestNode& node = shape_.nodes[k];
     if (asked[k] && node.kind == NestNodeKind::Op && node.op == Op::neg) asked[k] = 0, asked[node.in[0]] = 1;
@@ -73,18 +78,22 @@ void Lowering::check() {
       is_one = values_[k].parts.size() == 1;
     }
     if (parts.empty()) continue;
-    LaneInst check;
-    check.op = LaneOp::Check;
-    check.width = static_cast<std::uint8_t>(width);
-    check.imm = is_one;
-    for (std::size_t k = 0; k < parts.size(); k += 2) {
-      const LaneId m =
-          code_.op(LaneOp::Compare, width, parts[k], parts[std::min(k + 1, parts.size() - 1)], kNoLane, 0x03);
-      check.in[0] = k == 0 ? m : code_.op(LaneOp::MaskOr, width, check.in[0], m);
-    }
-    code_.add(check);
+    check_not_nan(width, parts, is_one);
     has_checks_ = true;
   }
+}
+
+void Lowering::check_not_nan(int width, const std::vector<LaneId>& parts, bool is_one) {
+  LaneInst check;
+  check.op = LaneOp::Check;
+  check.width = static_cast<std::uint8_t>(width);
+  check.imm = is_one;
+  for (std::size_t k = 0; k < parts.size(); k += 2) {
+    const LaneId m =
+        code_.op(LaneOp::Compare, width, parts[k], parts[std::min(k + 1, parts.size() - 1)], kNoLane, 0x03);
+    check.in[0] = k == 0 ? m : code_.op(LaneOp::MaskOr, width, check.in[0], m);
+  }
+  code_.add(check);
 }
 
 void Lowering::node(const NestNode& n, Lanes& out) {

@@ -22,6 +22,11 @@ class Lowering {
 
   Zeros zeros() const { return zeros_; }
   bool has_checks() const { return has_checks_; }
+  // Sums and products of what may be NaN by a strong-zero product are NaN then: they are asked at their end, not here.
+  void ask_sums_at_end() { asks_sums_at_end_ = true; }
+  const std::vector<std::uint32_t>& sums_to_ask() const { return sums_to_ask_; }  // reductions
+  // A check that none of these is NaN.
+  void check_not_nan(int width, const std::vector<LaneId>& parts, bool is_one);
 
   // Where loads of packed accesses are, by access and displacement.
   using Packed = std::map<std::pair<std::uint32_t, std::uint64_t>, Place>;
@@ -53,7 +58,8 @@ class Lowering {
   const NestShape& shape_;
   LaneCode& code_;
   const Zeros zeros_;
-  bool has_checks_ = false;
+  bool has_checks_ = false, asks_sums_at_end_ = false;
+  std::vector<std::uint32_t> sums_to_ask_;
   const Packed* packed_ = nullptr;
   std::vector<Lanes> values_;
 };

@@ -29,13 +29,16 @@ void ReduceEmitter::lower_main(Fn take) {
     low_.run();
     take(low_);
   });
-  if (!low_.has_checks()) return;
-  exact_ = line([&] {
-    Lowering exact(shape_, code_, Lowering::Zeros::Exact);
-    exact.use(packed_);
-    exact.run();
-    take(exact);
-  });
+  const auto other = [&](Lowering::Zeros zeros) {
+    return line([&] {
+      Lowering low(shape_, code_, zeros);
+      low.use(packed_);
+      low.run();
+      take(low);
+    });
+  };
+  if (asks_at_end()) checked_ = other(Lowering::Zeros::Checked);
+  if (asks_at_end() || low_.has_checks()) exact_ = other(Lowering::Zeros::Exact);
 }
 
 // The record of a sum.
@@ -121,6 +124,7 @@ void ReduceEmitter::lower_across() {
     s.carry = fits ? static_cast<std::uint32_t>(e_.sums.size()) : kNoCarry;
     for (int k = 0; fits && k < s.parts; ++k) e_.sums.push_back(last - static_cast<int>(e_.sums.size()));
   }
+  if (shape_.may_repeat) low_.ask_sums_at_end();
   const auto get = [&](const Sum& s) { return s.carry == kNoCarry ? at(s, {value}) : carried(s, s.parts); };
   const auto set = [&](const Sum& s, const Lanes& v) { s.carry == kNoCarry ? put(s, v, {value}) : set_carries(s, v); };
   lower_main([&](Lowering& low) {
@@ -135,6 +139,15 @@ void ReduceEmitter::lower_across() {
       if (s.carry != kNoCarry) put(s, carried(s, s.parts), {value});
   });
   groups_ = tree(value);
+  check_ = line([&] {
+    for (int width : {4, 8}) {
+      std::vector<LaneId> parts;
+      for (std::uint32_t k : low_.sums_to_ask())
+        for (LaneId p : sums_[k].width == width ? at(sums_[k], {value}).parts : std::vector<LaneId>())
+          parts.push_back(p);
+      if (!parts.empty()) low_.check_not_nan(width, parts, code_.parts(width) == 1);
+    }
+  });
   results_ = results(value);
 }
 

@@ -73,9 +73,12 @@ class ReduceEmitter {
   std::vector<LaneId> order(Line l, int level, Trip trip) const;
   void emit(Line l, Trip trip, int level = 2);
   void emit_main(Trip trip, int level);
+  void emit_checked(Line l, Trip trip);
   void find_levels(Line l);
   void across();
   void across_trip(Trip trip);
+  void across_rounds(const std::function<void()>& round);
+  bool asks_at_end() const { return !low_.sums_to_ask().empty(); }
   void along();
   void along_row();
   void pack();
@@ -100,17 +103,19 @@ class ReduceEmitter {
   std::int32_t record_ = 0;  // bytes
   Line main_, results_;
   Line exact_;         // main_ where a check of it fails; empty: it has none
+  Line check_;         // Across: of a trip's sums, at its end; where it fails the trip runs again by checked_,
+  Line checked_;       // which is main_ with its own checks, and so do all trips behind it
   Line clear_, dump_;  // of what is carried: begins; goes to a record, folded where lanes are a row's
   Line packing_;
   Lowering::Packed packed_;
   Line overflow_, take_row_, clear_group_;
   Tree blocks_, groups_;
-  std::int32_t in_group_ = 0;
+  std::int32_t in_group_ = 0, in_doubt_ = 0;
   std::vector<std::uint8_t> level_;  // of lane values: 0 the same in all trips, 1 in all rounds within a trip
   std::vector<std::int32_t> counters_;
   std::vector<aj::Label> heads_;
   std::deque<Body> bodies_;
-  std::vector<std::function<void()>> late_;
+  std::deque<std::function<void()>> late_;  // may grow while one runs
 };
 
 }  // namespace tfvm::x86

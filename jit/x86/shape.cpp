@@ -199,7 +199,8 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) {
 
 std::string key(const NestShape& s) {
   std::string k;
-  for (int v : {int{s.one}, static_cast<int>(s.schedule), int{s.is_direct}, s.loops, s.within, s.kept, s.rows, s.lanes})
+  for (int v : {int{s.one}, static_cast<int>(s.schedule), s.is_direct | s.may_repeat << 1, s.loops, s.within, s.kept,
+                s.rows, s.lanes})
     put(k, static_cast<std::uint64_t>(v));
   for (std::size_t v : {s.accesses.size(), s.nodes.size(), s.stores.size()}) put(k, v);
   for (const ShapeAccess& a : s.accesses) {

@@ -60,7 +60,8 @@ struct NestShape {
   int within = 0;
   int kept = 0, rows = 0;  // Along: how many loops, from the outside, are kept, and how many go over rows
   Schedule schedule = Schedule::Plain;
-  bool is_direct = false;  // Along: one loop within the row, its lanes are those of the row's sum
+  bool is_direct = false;   // Along: one loop within the row, its lanes are those of the row's sum
+  bool may_repeat = false;  // Across: a trip may be run again, as no store changes what it loads
   int lanes = 8;
   std::vector<ShapeAccess> accesses;
   std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place

@@ -1,7 +1,9 @@
 // Native code against the block interpreter on random nests, and what is promised about its memory.
 #include "jit/x86/native.h"
 
+#include <cstring>
 #include <fstream>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -62,6 +64,54 @@ TEST(NativeNest, LongReductions) {
                   {40, 1, 65},
                   {20, 20, 20},
                   {3, 700, 5}});
+}
+
+// Sums over rows of strong-zero products, which are asked for NaN at the end of a column's rows. `special`: where zero
+// meets infinity, -1 is nowhere. In place: what is loaded is stored over, so no row may be run twice.
+RandomNest strong_zero_sums(std::int64_t special, bool in_place) {
+  const std::vector<std::int64_t> dims{150, 41};
+  RandomNest made;
+  Nest& n = made.nest;
+  n.extents = dims;
+  n.reduced = {1, 0};
+  n.accesses = {row_major(0, DType::F32, dims), row_major(1, DType::F32, dims)};
+  n.nodes.resize(3);
+  for (std::uint32_t k = 0; k < 2; ++k) n.nodes[k].kind = NestNodeKind::Load, n.nodes[k].access = k;
+  n.nodes[2].op = Op::zmul;
+  n.nodes[2].in = {0, 1, kNoNode};
+  n.reductions.push_back({Op::reduce_sum, 2, {2, DType::F32, 0, {0, 1}}});
+  NestNode next;
+  next.op = Op::add;
+  next.in = {0, 0, kNoNode};
+  n.nodes.push_back(next);
+  n.stores.push_back({3, in_place ? n.accesses[0] : Access{3, DType::F32, 0, {1, dims[0]}}});
+  const auto points = static_cast<std::size_t>(dims[0] * dims[1]);
+  std::vector<float> values[2];
+  for (std::size_t k = 0; k < points; ++k) {
+    values[0].push_back(static_cast<float>(k * 7 % 23) - 11);
+    values[1].push_back(static_cast<float>(k * 5 % 17) / 4);
+  }
+  if (special >= 0) {
+    values[0][static_cast<std::size_t>(special)] = 0;
+    values[1][static_cast<std::size_t>(special)] = std::numeric_limits<float>::infinity();
+  }
+  for (const auto& v : values) {
+    made.memory.emplace_back(points * 4);
+    std::memcpy(made.memory.back().data(), v.data(), points * 4);
+  }
+  made.memory.emplace_back(static_cast<std::size_t>(dims[1]) * 4);
+  made.memory.emplace_back(points * 4);
+  return made;
+}
+
+TEST(NativeNest, SumsOfStrongZeroProducts) {
+  for (const CodeTarget& target : code_targets()) {
+    NestCompiler compiler(target.isa, target.few_registers);
+    for (std::int64_t special : {-1, 3, 41 * 70 + 20, 41 * 149 + 40})
+      for (bool in_place : {false, true})
+        EXPECT_EQ(compare_tiers(compiler, strong_zero_sums(special, in_place), 0), Compared::Equal)
+            << special << in_place << text(target);
+  }
 }
 
 // So much memory is written past the caches, where it is aligned.
