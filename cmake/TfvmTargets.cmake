@@ -35,11 +35,16 @@ function(tfvm_library name)
   endif()
 endfunction()
 
-# tfvm_tool(name SOURCES main.cpp … DEPS …): an executable in <build>/bin.
+# tfvm_tool(name STATIC SOURCES main.cpp … DEPS …): an executable in <build>/bin. STATIC: without shared libraries, where
+# that can be done (TfvmStatic).
 function(tfvm_tool name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "STATIC" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE tfvm_options ${ARG_DEPS})
+  if(ARG_STATIC AND TFVM_CAN_BE_STATIC)
+    set_target_properties(${name} PROPERTIES TFVM_STATIC ON)
+    target_link_options(${name} PRIVATE -static-pie)
+  endif()
 endfunction()
 
 # tfvm_test(name SOURCES a.test.cpp … DEPS …): a GoogleTest executable whose cases are found by ctest.

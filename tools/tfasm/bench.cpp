@@ -38,7 +38,8 @@ struct Times {
 // Calls until `seconds` have passed, ten times at least.
 Status steady(VM& vm, const Function& f, std::span<const Value> args, double seconds, std::size_t threads, Times& t) {
   Context context(vm.budget());
-  if (Status s = use_threads(context, threads); !s) return s;
+  Threads shared(threads);
+  context.jobs = shared.jobs();
   const auto call = [&](double& took) -> Status {
     const auto begin = Clock::now();
     const auto out = vm.call(context, f, args);

@@ -7,58 +7,66 @@
 
 namespace tfvm::tool {
 
-Option Option::required() const { return Option(option_->required()); }
+Option Option::required() const { return Option(option_ ? option_->required() : nullptr); }
 
 Option Option::one_of(std::vector<std::string> values) const {
-  return Option(option_->check(CLI::IsMember(std::move(values))));
+  return Option(option_ ? option_->check(CLI::IsMember(std::move(values))) : nullptr);
 }
 
 Option Option::between(std::int64_t least, std::int64_t most) const {
-  return Option(option_->check(CLI::Range(least, most)));
+  return Option(option_ ? option_->check(CLI::Range(least, most)) : nullptr);
 }
 
-Option Option::between(double least, double most) const { return Option(option_->check(CLI::Range(least, most))); }
+Option Option::between(double least, double most) const {
+  return Option(option_ ? option_->check(CLI::Range(least, most)) : nullptr);
+}
 
-Option Option::needs(Option other) const { return Option(option_->needs(other.option_)); }
+Option Option::needs(Option other) const { return Option(option_ ? option_->needs(other.option_) : nullptr); }
 
-Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }
+Option Option::excludes(Option other) const { return Option(option_ ? option_->excludes(other.option_) : nullptr); }
 
-Option Option::or_env(std::string variable) const { return Option(option_->envname(std::move(variable))); }
+Option Option::or_env(std::string variable) const {
+  return Option(option_ ? option_->envname(std::move(variable)) : nullptr);
+}
 
 Option Command::option(const std::string& names, std::string& to, const std::string& help) const {
-  return Option(app_->add_option(names, to, help));
+  return Option(app_ ? app_->add_option(names, to, help) : nullptr);
 }
 
 Option Command::option(const std::string& names, std::vector<std::string>& to, const std::string& help) const {
+  if (!app_) return Option(nullptr);
   CLI::Option* option = app_->add_option(names, to, help);
   if (names.starts_with('-')) option->allow_extra_args(false);
   return Option(option);
 }
 
 Option Command::option(const std::string& names, double& to, const std::string& help) const {
-  return Option(app_->add_option(names, to, help));
+  return Option(app_ ? app_->add_option(names, to, help) : nullptr);
 }
 
 Option Command::option(const std::string& names, std::int64_t& to, const std::string& help) const {
-  return Option(app_->add_option(names, to, help));
+  return Option(app_ ? app_->add_option(names, to, help) : nullptr);
 }
 
 Option Command::option(const std::string& names, std::size_t& to, const std::string& help) const {
-  return Option(app_->add_option(names, to, help));
+  return Option(app_ ? app_->add_option(names, to, help) : nullptr);
 }
 
 Option Command::flag(const std::string& names, bool& to, const std::string& help) const {
-  return Option(app_->add_flag(names, to, help));
+  return Option(app_ ? app_->add_flag(names, to, help) : nullptr);
 }
 
-void Command::footer(const std::string& text) const { app_->footer(text); }
+void Command::footer(const std::string& text) const {
+  if (app_) app_->footer(text);
+}
 
 void Command::action(std::function<int()> run) const {
-  app_->callback([run = std::move(run), code = exit_code_] { *code = run(); });
+  if (app_) app_->callback([run = std::move(run), code = exit_code_] { *code = run(); });
 }
 
-Application::Application()
-    : app_(std::make_unique<CLI::App>("tfasm: assemble, check, transform and run tensor programs", "tfasm")) {
+Application::Application(std::string_view only)
+    : only_(only),
+      app_(std::make_unique<CLI::App>("tfasm: assemble, check, transform and run tensor programs", "tfasm")) {
   app_->footer(
       "`tfasm help COMMAND` shows the options of a command, with examples.\n"
       "Exit codes: 0 done, 1 failed, 2 wrong usage or an unreadable file.");
@@ -67,7 +75,10 @@ Application::Application()
 
 Application::~Application() = default;
 
+bool Application::has_command() const { return !app_->get_subcommands({}).empty(); }
+
 Command Application::command(const std::string& name, const std::string& help) {
+  if (!only_.empty() && name != only_) return Command(nullptr, &exit_code_);
   return Command(app_->add_subcommand(name, help), &exit_code_);
 }
 

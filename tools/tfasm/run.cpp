@@ -64,7 +64,8 @@ Status run(VM& vm, const RunOptions& o) {
   Context context(vm.budget());
   context.sink.print = show;
   context.limits.steps = o.steps;
-  if (Status s = use_threads(context, o.threads); !s) return s;
+  Threads shared(o.threads);
+  context.jobs = shared.jobs();
   RunTrace trace;
   if (!o.trace.empty()) context.limits.trace = &trace;
   const Result<std::vector<Value>> results = vm.call(context, *ready, *args);
