@@ -1,6 +1,9 @@
 #include "bytecode/ops/op.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <mutex>
 #include <unordered_map>
 
 #include "bytecode/infer/infer.h"
@@ -42,8 +45,14 @@ AttrType parse_attr_type(std::string_view s) {
 }
 
 Key known_key(std::string_view text) {
-  static const StringTable kKeys;
-  return key(kKeys.find(text));
+  constexpr std::string_view kKeys[] = {
+#define KEY(n) #n,
+#define KEY2(n, text) text,
+#include "bytecode/keys.def"
+#undef KEY
+#undef KEY2
+  };
+  return static_cast<Key>(std::ranges::find(kKeys, text) - std::begin(kKeys));
 }
 
 struct Row {
@@ -68,17 +77,32 @@ constexpr Row kRows[] = {
 };
 static_assert(std::size(kRows) == kOps);
 
-const std::vector<OpInfo>& table() {
-  static const std::vector<OpInfo> kTable = [] {
-    std::vector<OpInfo> t;
-    t.reserve(kOps);
-    for (const Row& r : kRows)
-      t.push_back({r.name, r.kind, stem(r.family_file), parse_operand_specs(r.operands), parse_attr_specs(r.attrs),
-                   r.infer, r.effect, r.hole});
-    return t;
-  }();
-  return kTable;
-}
+// A row is read when it is first asked for: a program has few of the ops, and a process that finds its functions on
+// disk does little else.
+class Table {
+ public:
+  const OpInfo& operator[](std::size_t k) {
+    const OpInfo* row = rows_[k].load(std::memory_order_acquire);
+    return row ? *row : make(k);
+  }
+
+ private:
+  const OpInfo& make(std::size_t k) {
+    const std::lock_guard guard(lock_);
+    if (!made_[k]) {
+      const Row& r = kRows[k];
+      made_[k] = OpInfo{
+          r.name,   r.kind, stem(r.family_file), parse_operand_specs(r.operands), parse_attr_specs(r.attrs), r.infer,
+          r.effect, r.hole};
+      rows_[k].store(&*made_[k], std::memory_order_release);
+    }
+    return *made_[k];
+  }
+
+  std::mutex lock_;
+  std::array<std::atomic<const OpInfo*>, kOps> rows_{};
+  std::array<std::optional<OpInfo>, kOps> made_;
+};
 
 }  // namespace
 
@@ -116,7 +140,10 @@ std::vector<AttrSpec> parse_attr_specs(std::string_view text, StringTable* extra
   return out;
 }
 
-const OpInfo& info(Op op) { return table()[static_cast<std::size_t>(op)]; }
+const OpInfo& info(Op op) {
+  static Table table;
+  return table[static_cast<std::size_t>(op)];
+}
 
 std::optional<Op> find_op(std::string_view name) {
   static const std::unordered_map<std::string_view, Op> kNames = [] {
