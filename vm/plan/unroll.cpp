@@ -7,13 +7,41 @@
 
 namespace tfvm {
 
+namespace {
+constexpr auto kTooMany = static_cast<std::int64_t>(kMaxUnrolled) + 1;
+}
+
 Unroller::Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes)
     : t_(t), flat_(flat), low_(low), plan_(plan), lanes_(std::move(lanes)), values_(low.bases.size()) {
   out_.extents = lanes_;
   out_.reduced.assign(lanes_.size(), 0);
 }
 
+// How often `nodes` are made, once for each index behind the lanes; a bound of it where it is too often.
+std::int64_t Unroller::times(std::int64_t nodes, Dims extents, bool has) const {
+  for (std::size_t d = has ? lanes_.size() : 0; d < extents.size(); ++d)
+    nodes = std::min(nodes * std::min(extents[d], kTooMany), kTooMany);
+  return nodes;
+}
+
+bool Unroller::may_be_small() const {
+  std::int64_t nodes = 0;
+  for (std::size_t k = 0; k < low_.items.size() && nodes < kTooMany; ++k) {
+    if (const auto& n = low_.items[k].nest) {
+      const auto loads = std::ranges::count(n->nodes, NestNodeKind::Load, &NestNode::kind);
+      nodes += times(std::ssize(n->nodes) - loads, n->extents, has_lanes(n->extents));
+    } else if (!is_unrolled(low_.sources[k])) {
+      return false;
+    } else if (const Instr in = flat_.body.instr(low_.sources[k].instr); in.op == Op::dot_general) {
+      const Dims to = dims(in.result());
+      nodes += times(1 + times(1, chain(in), false), to, !lanes_.empty() && has_lanes(to));
+    }
+  }
+  return nodes < kTooMany;
+}
+
 bool Unroller::run(bool with_passed) {
+  if (!may_be_small()) return false;
   for (std::size_t k = 0; k < low_.items.size(); ++k)
     if (!(low_.items[k].nest ? nest(*low_.items[k].nest) : opaque(low_.sources[k])) || !is_small()) return false;
   return !with_passed || std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });

@@ -31,6 +31,10 @@ class Unroller {
   bool has_lanes(Dims extents) const;
   Strides lane_strides(const Access& a, bool has) const;
   static std::int64_t offset(const Access& a, const Index& at);
+  // False: it would be found out on the way that it can't be unrolled. Nodes are counted that each point has of its
+  // own.
+  bool may_be_small() const;
+  std::int64_t times(std::int64_t nodes, Dims extents, bool has) const;
   bool is_small() const;
 
   bool nest(const Nest& n);
@@ -46,10 +50,12 @@ class Unroller {
   // unroll_ops.cpp
   bool reduction(const Nest& n, bool has);
   std::uint32_t reduced(Op op, std::vector<std::uint32_t> values, std::size_t row);
+  bool is_unrolled(const ItemSource& s) const;  // false: no step that `opaque` knows
   bool opaque(const ItemSource& s);
   bool concat(const Instr& in, const ItemSource& s);
   bool pad(const Instr& in, const ItemSource& s);
   bool dot(const Instr& in, const ItemSource& s);
+  Strides chain(const Instr& dot) const;  // the extents of its contracted dims
 
   Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
   Access result_access(const Instr& in, const ItemSource& s) const;

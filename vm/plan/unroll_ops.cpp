@@ -8,10 +8,6 @@
 
 namespace tfvm {
 
-namespace {
-
-}  // namespace
-
 std::uint32_t Unroller::op(Op op, DType dtype, std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   NestNode n;
   n.op = op;
@@ -72,8 +68,14 @@ Access Unroller::result_access(const Instr& in, const ItemSource& s) const {
   return row_major(s.out[0], t_.types.dtype(flat_.body.type(in.result())), dims(in.result()));
 }
 
-bool Unroller::opaque(const ItemSource& s) {
+bool Unroller::is_unrolled(const ItemSource& s) const {
   if (s.instr >= flat_.body.num_instrs()) return false;
+  const Op op = flat_.body.instr(s.instr).op;
+  return op == Op::concat || op == Op::pad || op == Op::dot_general;
+}
+
+bool Unroller::opaque(const ItemSource& s) {
+  if (!is_unrolled(s)) return false;
   const Instr in = flat_.body.instr(s.instr);
   switch (in.op) {
     case Op::concat:
@@ -128,6 +130,13 @@ bool Unroller::pad(const Instr& in, const ItemSource& s) {
   });
 }
 
+Strides Unroller::chain(const Instr& dot) const {
+  Strides extents;
+  for (std::int64_t a : t_.attrs.get_ints_at(dot.attrs, Key::contract, 0))
+    extents.push_back(dims(dot.operands[0])[static_cast<std::size_t>(a)]);
+  return extents;
+}
+
 // One chain of fma per element, which starts at 0; lanes are leading batch dims.
 bool Unroller::dot(const Instr& in, const ItemSource& s) {
   constexpr std::int64_t kMaxChain = 256;  // one block of the order of dots
@@ -162,10 +171,9 @@ bool Unroller::dot(const Instr& in, const ItemSource& s) {
     lanes_of[k] = leading == lanes_.size();
     if (!lanes_of[k] && any > 0) return false;
   }
-  Strides chain;
-  for (std::int64_t a : contract[0]) chain.push_back(dims(in.operands[0])[static_cast<std::size_t>(a)]);
+  const Strides steps = chain(in);
   std::int64_t length = 1;
-  for (std::int64_t e : chain) length *= e;
+  for (std::int64_t e : steps) length *= e;
   if (length > kMaxChain) return false;
   const Access out = result_access(in, s);
   return for_points(to, has, [&](const Index& at) {
@@ -173,7 +181,7 @@ bool Unroller::dot(const Instr& in, const ItemSource& s) {
     zero.kind = NestNodeKind::Constant;
     zero.dtype = d;
     std::uint32_t sum = add(zero);
-    const bool all = for_points(chain, false, [&](const Index& k) {
+    const bool all = for_points(steps, false, [&](const Index& k) {
       std::uint32_t v[2];
       for (std::size_t side = 0; side < 2; ++side) {
         Index from(place[side].size(), 0);
