@@ -17,7 +17,7 @@ class Body {
   struct RareCall {
     aj::Label entry, back;
     const LaneCall* call;
-    std::vector<ax::Reg> live, results;
+    std::vector<ax::Reg> results;
     std::vector<std::vector<aj::Operand>> in;
   };
 
@@ -60,8 +60,9 @@ class Body {
   ax::Vec sized(const ax::Reg& r, int bytes) const;
   void mask_to_bytes(const ax::Reg& mask, const ax::Vec& out);
   aj::Operand upper_or_lower(LaneId v, int half_index);
-  void store_operand(const ax::Mem& to, const aj::Operand& from, DType d);
-  void call_buffers(const LaneCall& c, const std::vector<std::vector<aj::Operand>>& in);
+  void store_operand(const ax::Mem& to, const ax::Reg& from, DType d);
+  void rare_operands(const RareCall& r);
+  void call_function(const LaneCall& c, aj::Label& caller);  // on what is in the buffers
   int lanes_of(int width) const {
     return e_.code.lanes() * width <= e_.reg_bytes() ? e_.code.lanes() : e_.reg_bytes() / width;
   }

@@ -5,42 +5,16 @@
 
 namespace tfvm::x86 {
 
-namespace {
-
-// Registers of addresses that a callee may change.
-constexpr int kVolatile[] = {7, 8, 9, 10, 11};  // rdi, r8 to r11
-
-}  // namespace
-
-void Body::store_operand(const ax::Mem& to, const aj::Operand& from, DType d) {
-  const int size = static_cast<int>(size_of(d)), bytes = lanes_of(size) * size;
-  if (from.isMem()) {  // only in rare calls, where xmm0 is free
-    a_.vmovups(e_.vec(0), from.as<ax::Mem>());
-    a_.vmovups(to, sized(e_.vec(0), bytes));
-    return;
-  }
-  a_.vmovups(to, sized(from.as<ax::Reg>(), bytes));
+void Body::store_operand(const ax::Mem& to, const ax::Reg& from, DType d) {
+  const int size = static_cast<int>(size_of(d));
+  a_.vmovups(to, sized(from, lanes_of(size) * size));
 }
 
-void Body::call_buffers(const LaneCall& c, const std::vector<std::vector<aj::Operand>>& in) {
-  for (int pass = 0; pass < 2; ++pass)  // what is in memory goes through a register, so last
-    for (std::size_t j = 0; j < in.size(); ++j)
-      for (std::size_t k = 0; k < in[j].size(); ++k) {
-        if (in[j][k].isMem() != (pass == 1)) continue;
-        const int size = static_cast<int>(size_of(c.dtypes[j]));
-        store_operand(e_.at(e_.call_in[j] + static_cast<int>(k) * lanes_of(size) * size), in[j][k], c.dtypes[j]);
-      }
-  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
-    a_.mov(e_.at(e_.call_saved + static_cast<int>(k) * 8), ax::gpq(static_cast<std::uint32_t>(kVolatile[k])));
-  a_.lea(ax::rdi, e_.at(e_.call_out));
-  a_.lea(ax::rsi, e_.at(e_.call_in[0]));
-  a_.lea(ax::rdx, e_.at(e_.call_in[1]));
-  a_.lea(ax::rcx, e_.at(e_.call_in[2]));
-  a_.mov(ax::r8d, trip_ == Trip::One ? 1 : e_.code.lanes());
+void Body::call_function(const LaneCall& c, aj::Label& caller) {
+  if (!caller.isValid()) caller = a_.newLabel();
+  a_.mov(ax::ecx, trip_ == Trip::One ? 1 : e_.code.lanes());
   a_.mov(ax::rax, reinterpret_cast<std::uint64_t>(c.fn));
-  a_.call(ax::rax);
-  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
-    a_.mov(ax::gpq(static_cast<std::uint32_t>(kVolatile[k])), e_.at(e_.call_saved + static_cast<int>(k) * 8));
+  a_.call(caller);
 }
 
 void Body::call(LaneId v) {
@@ -60,7 +34,7 @@ void Body::call(LaneId v) {
       r_.unpin(x);
     }
   r_.flush();
-  call_buffers(c, {});
+  call_function(c, e_.caller);
 }
 
 void Body::call_part(LaneId v) {
@@ -102,7 +76,7 @@ void Body::any_lane(const std::vector<LaneId>& masks) {
 // on all lanes, and the results are put in the place of the usual ones.
 void Body::rare_call(LaneId v) {
   const LaneCall& c = code_.calls()[code_[v].bits];
-  RareCall rare{a_.newLabel(), a_.newLabel(), &c, {}, {}, {}};
+  RareCall rare{a_.newLabel(), a_.newLabel(), &c, {}, {}};
   std::size_t most = 1 + 2 * c.usual.size();
   for (const auto& parts : c.in) most += parts.size();
   const bool is_tight = static_cast<int>(most) > r_.available();
@@ -118,35 +92,40 @@ void Body::rare_call(LaneId v) {
     rare.results.push_back(r_.take(v + 1 + static_cast<LaneId>(k), c.usual[k], again));
     if (from != rare.results.back()) r_.unpin(from);
   }
-  rare.live = r_.live();
+  e_.kept |= r_.live();
   a_.test(ax::eax, (1 << lanes_of(code_[c.masks[0]].width)) - 1);
   a_.jnz(rare.entry);
   a_.bind(rare.back);
   rare_calls_.push_back(std::move(rare));
 }
 
+// What is in memory goes through a register, which has its value again before all registers are saved.
+void Body::rare_operands(const RareCall& r) {
+  const ax::Vec through = e_.vec(0);
+  bool has_memory = false;
+  for (const bool memory : {false, true})
+    for (std::size_t j = 0; j < r.in.size(); ++j)
+      for (std::size_t k = 0; k < r.in[j].size(); ++k) {
+        if (r.in[j][k].isMem() != memory) continue;
+        const int size = static_cast<int>(size_of(r.call->dtypes[j]));
+        const ax::Mem to = e_.at(e_.call_in[j] + static_cast<int>(k) * lanes_of(size) * size);
+        if (!memory) {
+          store_operand(to, r.in[j][k].as<ax::Reg>(), r.call->dtypes[j]);
+          continue;
+        }
+        if (!has_memory) a_.vmovups(e_.at(e_.vectors()), through);
+        has_memory = true;
+        a_.vmovups(through, r.in[j][k].as<ax::Mem>());
+        store_operand(to, through, r.call->dtypes[j]);
+      }
+  if (has_memory) a_.vmovups(through, e_.at(e_.vectors()));
+}
+
 void Body::emit_rare_calls() {
-  const std::int32_t vectors = e_.call_saved + 64, masks = vectors + 32 * 64;
   for (const RareCall& r : rare_calls_) {
     a_.bind(r.entry);
-    const auto kept = [&](auto fn) {
-      for (const ax::Reg& reg : r.live) {
-        bool is_result = false;
-        for (const ax::Reg& result : r.results) is_result = is_result || (result.id() == reg.id() && reg.isVec());
-        if (!is_result) fn(reg);
-      }
-    };
-    kept([&](const ax::Reg& reg) {
-      const int id = static_cast<int>(reg.id());
-      reg.isVec() ? a_.vmovups(e_.at(vectors + id * 64), reg.as<ax::Vec>())
-                  : a_.kmovw(e_.at(masks + id * 8), reg.as<ax::KReg>());
-    });
-    call_buffers(*r.call, r.in);
-    kept([&](const ax::Reg& reg) {
-      const int id = static_cast<int>(reg.id());
-      reg.isVec() ? a_.vmovups(reg.as<ax::Vec>(), e_.at(vectors + id * 64))
-                  : a_.kmovw(reg.as<ax::KReg>(), e_.at(masks + id * 8));
-    });
+    rare_operands(r);
+    call_function(*r.call, e_.rare_caller);
     const int size = static_cast<int>(size_of(r.call->out)), bytes = lanes_of(size) * size;
     for (std::size_t k = 0; k < r.results.size(); ++k)
       a_.vmovups(sized(r.results[k], bytes), e_.at(e_.call_out + static_cast<int>(k) * bytes));

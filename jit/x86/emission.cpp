@@ -1,6 +1,7 @@
 #include "jit/x86/emission.h"
 
 #include <cstring>
+#include <iterator>
 
 namespace tfvm::x86 {
 
@@ -87,6 +88,7 @@ void set_pointer(Emission& e, std::size_t access) {
 }
 
 void set_rest_masks(Emission& e) {
+  if (!(e.shape.trips & kRestTrips)) return;
   const auto mask = [&](std::int32_t to, int width, int part) {
     const ax::Vec x = e.vec(0);
     const int lanes = e.reg_bytes() / width;
@@ -136,7 +138,45 @@ void leave(Emission& e) {
   e.a.ret();
 }
 
+namespace {
+
+// Calls are many, and few are ever made: what they have in common is there once.
+void emit_caller(Emission& e, const aj::Label& label, std::uint64_t kept) {
+  constexpr int kVolatile[] = {7, 8, 9, 10, 11};  // rdi, r8 to r11: addresses, which a callee may change
+  const auto at = [&](std::int32_t place) { return e.at(place + 16); };  // below: the return address, and rax
+  const auto vector = [&](int id) { return at(e.vectors() + id * 64); };
+  const auto mask = [&](int id) { return at(e.vectors() + 32 * 64 + id * 8); };
+  const auto saved = [&](std::size_t k) { return at(e.call_saved + static_cast<int>(k) * 8); };
+  const auto is_kept = [&](int bit) { return (kept >> bit & 1) != 0; };
+  e.a.bind(label);
+  e.a.push(ax::rax);  // aligns the stack
+  for (int id = 0; id < 32; ++id)
+    if (is_kept(id)) e.a.vmovups(vector(id), e.vec(id));
+  for (int id = 1; id < 8; ++id)
+    if (is_kept(32 + id)) e.a.kmovw(mask(id), ax::k(id));
+  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
+    e.a.mov(saved(k), ax::gpq(static_cast<std::uint32_t>(kVolatile[k])));
+  e.a.mov(ax::r8d, ax::ecx);
+  e.a.lea(ax::rdi, at(e.call_out));
+  e.a.lea(ax::rsi, at(e.call_in[0]));
+  e.a.lea(ax::rdx, at(e.call_in[1]));
+  e.a.lea(ax::rcx, at(e.call_in[2]));
+  e.a.call(ax::rax);
+  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
+    e.a.mov(ax::gpq(static_cast<std::uint32_t>(kVolatile[k])), saved(k));
+  for (int id = 0; id < 32; ++id)
+    if (is_kept(id)) e.a.vmovups(e.vec(id), vector(id));
+  for (int id = 1; id < 8; ++id)
+    if (is_kept(32 + id)) e.a.kmovw(ax::k(id), mask(id));
+  e.a.pop(ax::rcx);
+  e.a.ret();
+}
+
+}  // namespace
+
 void finish(Emission& e, aj::CodeHolder& holder) {
+  if (e.caller.isValid()) emit_caller(e, e.caller, 0);
+  if (e.rare_caller.isValid()) emit_caller(e, e.rare_caller, e.kept);
   e.pool.embed();
   const std::int32_t size = e.frame.size();
   std::memcpy(holder.textSection()->data() + e.frame_size_at, &size, 4);

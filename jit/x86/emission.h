@@ -30,9 +30,11 @@ struct Emission {
   std::vector<Carried> carries;            // of a loop
   std::vector<int> sums;                   // the vector register of each LaneOp::Sum
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
-  aj::Label redo;                                                     // where LaneOp::Check leads
-  bool is_light = false;      // a single point: no register is saved, arguments are only read at first, from rsi
-  bool is_streaming = false;  // whole trips store past the caches
+  aj::Label caller, rare_caller;  // what calls rax on these buffers, of ecx lanes; the other one keeps registers
+  std::uint64_t kept = 0;         // of rare calls, as Registers::live gives them
+  aj::Label redo;                 // where LaneOp::Check leads
+  bool is_light = false;          // a single point: no register is saved, arguments are only read at first, from rsi
+  bool is_streaming = false;      // whole trips store past the caches
   bool few_registers = false;
   std::int32_t saved_sp = 0;
   std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
@@ -40,6 +42,7 @@ struct Emission {
   int reg_bytes() const { return code.reg_bytes(); }
   // Vector registers of values: those below this number. Sums may have others.
   int registers() const { return few_registers ? kFewRegisters : is_avx512 ? 32 : 16; }
+  std::int32_t vectors() const { return call_saved + 64; }  // where registers are saved: these, then masks
   ax::Mem arg(int k) const { return ax::ptr(is_light ? ax::rsi : kArgs, 8 * k); }
   ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
   ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
@@ -76,23 +79,32 @@ void set_pointer(Emission& e, std::size_t access);
 void set_rest_masks(Emission& e);
 void set_indices(Emission& e);
 void leave(Emission& e);
-// trip(Trip::Whole) again and again while whole trips of the inner loop are left, then trip(Trip::Rest) for the rest of
-// its points.
+// trip(Trip::Whole) again and again while whole trips of the inner loop are left, then rest_trip.
 template <class Fn>
 void inner_trips(Emission& e, Fn trip) {
-  const aj::Label again = e.a.newLabel(), rest = e.a.newLabel(), done = e.a.newLabel();
-  ax::Mem whole = e.arg(kArgWhole), left = e.arg(kArgRest);
-  whole.setSize(8);
-  left.setSize(8);
   e.a.xor_(Emission::kIndex.r32(), Emission::kIndex.r32());
-  e.a.cmp(whole, 0);
-  e.a.je(rest);
-  e.a.bind(again);
-  trip(Trip::Whole);
-  e.a.add(Emission::kIndex, e.shape.lanes);
-  e.a.cmp(Emission::kIndex, whole);
-  e.a.jl(again);
-  e.a.bind(rest);
+  if (e.shape.trips & kWholeTrips) {
+    const aj::Label again = e.a.newLabel(), rest = e.a.newLabel();
+    ax::Mem whole = e.arg(kArgWhole);
+    whole.setSize(8);
+    e.a.cmp(whole, 0);
+    e.a.je(rest);
+    e.a.bind(again);
+    trip(Trip::Whole);
+    e.a.add(Emission::kIndex, e.shape.lanes);
+    e.a.cmp(Emission::kIndex, whole);
+    e.a.jl(again);
+    e.a.bind(rest);
+  }
+  rest_trip(e, trip);
+}
+// trip(Trip::Rest) for the rest of the points.
+template <class Fn>
+void rest_trip(Emission& e, Fn trip) {
+  if (!(e.shape.trips & kRestTrips)) return;
+  const aj::Label done = e.a.newLabel();
+  ax::Mem left = e.arg(kArgRest);
+  left.setSize(8);
   e.a.cmp(left, 0);
   e.a.je(done);
   trip(Trip::Rest);

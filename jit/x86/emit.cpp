@@ -48,6 +48,7 @@ class NestEmitter {
   void split();
   void lay_out();
   void loops();
+  void whole_trips();
   void streamed_trips(const aj::Label& rest);
   bool streams() const { return std::ranges::any_of(shape_.accesses, &ShapeAccess::is_streamed); }
   void add_body(const std::vector<LaneId>& order, Trip trip) {
@@ -139,15 +140,8 @@ void NestEmitter::streamed_trips(const aj::Label& rest) {
   a_.bind(no);
 }
 
-void NestEmitter::loops() {
-  std::vector<aj::Label> heads;
-  for (int d = 0; d < outer(); ++d) {
-    heads.push_back(a_.newLabel());
-    begin_rounds(e_, counters_[static_cast<std::size_t>(d)], heads.back());
-  }
-  add_body(before_, Trip::Whole);
-  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
-  a_.xor_(ax::r12d, ax::r12d);
+void NestEmitter::whole_trips() {
+  const aj::Label again = a_.newLabel(), rest = a_.newLabel();
   a_.mov(Emission::kEnd, e_.arg(kArgWhole));
   a_.test(Emission::kEnd, Emission::kEnd);
   a_.jz(rest);
@@ -159,12 +153,18 @@ void NestEmitter::loops() {
   a_.cmp(Emission::kIndex, Emission::kEnd);
   a_.jl(again);
   a_.bind(rest);
-  ax::Mem left = e_.arg(kArgRest);
-  left.setSize(8);
-  a_.cmp(left, 0);
-  a_.je(done);
-  add_body(loop_, Trip::Rest);
-  a_.bind(done);
+}
+
+void NestEmitter::loops() {
+  std::vector<aj::Label> heads;
+  for (int d = 0; d < outer(); ++d) {
+    heads.push_back(a_.newLabel());
+    begin_rounds(e_, counters_[static_cast<std::size_t>(d)], heads.back());
+  }
+  add_body(before_, Trip::Whole);
+  a_.xor_(ax::r12d, ax::r12d);
+  if (shape_.trips & kWholeTrips) whole_trips();
+  rest_trip(e_, [&](Trip trip) { add_body(loop_, trip); });
   for (int d = outer(); d-- > 0;) {
     for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
       add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + d));

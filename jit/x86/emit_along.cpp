@@ -38,28 +38,20 @@ void ReduceEmitter::pack() {
   inner_trips(e_, [&](Trip trip) { emit(packing_, trip); });
 }
 
-// rdi counts the elements of the block.
-void ReduceEmitter::along_row() {
-  const int first = shape_.kept + shape_.rows, last = shape_.outside();
-  clear(blocks_);
-  a_.xor_(ax::edi, ax::edi);
-  if (!packed_.empty()) pack();
-  for (int d = first; d < last; ++d) begin_loop(d);
-  emit_main(Trip::Whole, 0);
-  if (shape_.is_direct) emit(clear_, Trip::Whole);
-  const aj::Label again = a_.newLabel(), rest = a_.newLabel(), done = a_.newLabel();
-  const auto check_block = [&] {
-    const aj::Label full = a_.newLabel(), back = a_.newLabel();
-    a_.cmp(ax::rdi, static_cast<int>(kRowBlock));
-    a_.jge(full);
-    a_.bind(back);
-    later([this, full, back] {
-      a_.bind(full);
-      end_block();
-      a_.jmp(back);
-    });
-  };
-  a_.xor_(ax::r12d, ax::r12d);
+void ReduceEmitter::check_block() {
+  const aj::Label full = a_.newLabel(), back = a_.newLabel();
+  a_.cmp(ax::rdi, static_cast<int>(kRowBlock));
+  a_.jge(full);
+  a_.bind(back);
+  later([this, full, back] {
+    a_.bind(full);
+    end_block();
+    a_.jmp(back);
+  });
+}
+
+void ReduceEmitter::whole_trips() {
+  const aj::Label again = a_.newLabel(), rest = a_.newLabel();
   a_.mov(Emission::kEnd, e_.arg(kArgWhole));
   a_.test(Emission::kEnd, Emission::kEnd);
   a_.jz(rest);
@@ -72,16 +64,25 @@ void ReduceEmitter::along_row() {
   a_.cmp(Emission::kIndex, Emission::kEnd);
   a_.jl(again);
   a_.bind(rest);
-  ax::Mem left = e_.arg(kArgRest);
-  left.setSize(8);
-  a_.cmp(left, 0);
-  a_.je(done);
-  emit_main(Trip::Rest, 2);
-  if (!shape_.is_direct) {
-    a_.add(ax::rdi, left);
+}
+
+// rdi counts the elements of the block.
+void ReduceEmitter::along_row() {
+  const int first = shape_.kept + shape_.rows, last = shape_.outside();
+  clear(blocks_);
+  a_.xor_(ax::edi, ax::edi);
+  if (!packed_.empty()) pack();
+  for (int d = first; d < last; ++d) begin_loop(d);
+  emit_main(Trip::Whole, 0);
+  if (shape_.is_direct) emit(clear_, Trip::Whole);
+  a_.xor_(ax::r12d, ax::r12d);
+  if (shape_.trips & kWholeTrips) whole_trips();
+  rest_trip(e_, [&](Trip trip) {
+    emit_main(trip, 2);
+    if (shape_.is_direct) return;
+    a_.add(ax::rdi, e_.arg(kArgRest));
     check_block();
-  }
-  a_.bind(done);
+  });
   for (int d = last; d-- > first;) end_loop(d, false);
   end_row();
 }

@@ -10,6 +10,8 @@
 
 namespace tfvm {
 
+using x86::TripSet;
+
 namespace {
 
 const asmjit::CpuFeatures::X86& features() { return asmjit::CpuInfo::host().features().x86(); }
@@ -25,6 +27,9 @@ Status emit(const x86::NestShape& s, x86::Target target, asmjit::CodeHolder& cod
 Status emit(const x86::LoopShape& s, x86::Target target, asmjit::CodeHolder& code) {
   return x86::emit_loop(s, target, code);
 }
+
+x86::NestShape& nest_of(x86::NestShape& s) { return s; }
+x86::NestShape& nest_of(x86::LoopShape& s) { return s.nest; }
 
 }  // namespace
 
@@ -68,7 +73,7 @@ struct NestCompiler::State {
     std::size_t bytes;
   };
   using CodeRef = std::shared_ptr<const Made>;
-  std::unordered_map<std::string, CodeRef> codes;  // by the key of the shape
+  std::unordered_map<std::string, CodeRef> codes;  // by the key of the shape and its trips
   std::once_flag probed;
   std::atomic<bool> is_refused{false};
   std::atomic<std::size_t> shapes{0}, bytes{0};  // read without the lock, which is held while code is emitted
@@ -80,7 +85,7 @@ struct NestCompiler::State {
     bytes.store(memory.bytes(), std::memory_order_relaxed);
   }
   template <class Shape>
-  Result<CodeRef> code_of(const Shape& shape, const CodeLabel& label);
+  Result<CodeRef> code_of(Shape& shape, const CodeLabel& label);
   template <class Shaped>
   Result<NativeNest> compile(Result<Shaped> shaped, const CodeLabel& label);
   template <class Shaped>
@@ -100,9 +105,14 @@ NestCompiler::NestCompiler(Isa isa, bool few_registers, std::shared_ptr<CodeList
 NestCompiler::~NestCompiler() = default;
 
 template <class Shape>
-Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& shape, const CodeLabel& label) {
+Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(Shape& shape, const CodeLabel& label) {
   const std::string k = key(shape);
-  if (const auto it = codes.find(k); it != codes.end()) return it->second;
+  TripSet& trips = nest_of(shape).trips;
+  const auto find = [&](TripSet with) { return codes.find(k + static_cast<char>(with)); };
+  for (const TripSet with : {x86::kAllTrips, trips})
+    if (const auto it = find(with); it != codes.end()) return it->second;
+  // The second time for all: no shape has more than two.
+  if (find(x86::kWholeTrips) != codes.end() || find(x86::kRestTrips) != codes.end()) trips = x86::kAllTrips;
   if (is_refused) return x86::CodeMemory::refused();
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
@@ -113,7 +123,7 @@ Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(const Shape& s
     return at.error();
   }
   const auto made = std::make_shared<const Made>(Made{reinterpret_cast<NativeNest::Entry>(*at), code.codeSize()});
-  codes.emplace(k, made);
+  codes.emplace(k + static_cast<char>(trips), made);
   if (listener) listener->added(label, {static_cast<const std::byte*>(*at), made->bytes});
   count();
   return made;
@@ -124,6 +134,7 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped, const Cod
   if (!shaped) return std::move(shaped).error();
   if (shaped->is_empty) return NativeNest(nullptr, {});
   const std::lock_guard guard(lock);
+  nest_of(shaped->shape).trips = x86::trips_of(shaped->args);
   const Result<CodeRef> code = code_of(shaped->shape, label);
   if (!code) return code.error();
   return NativeNest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);

@@ -81,6 +81,8 @@ class ReduceEmitter {
   bool asks_at_end() const { return !low_.sums_to_ask().empty(); }
   void along();
   void along_row();
+  void whole_trips();
+  void check_block();
   void pack();
   void end_block();
   void sum_buffer(bool is_full);

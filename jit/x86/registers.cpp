@@ -257,13 +257,11 @@ ax::KReg Registers::mask_temp() {
   return ax::k(r);
 }
 
-std::vector<ax::Reg> Registers::live() const {
-  std::vector<ax::Reg> out;
-  for (std::size_t r = 0; r < vectors_.holds.size(); ++r)
-    if (vectors_.holds[r] != kNoLane) out.push_back(vec(static_cast<int>(r)));
-  for (std::size_t r = 0; r < masks_.holds.size(); ++r)
-    if (masks_.holds[r] != kNoLane) out.push_back(ax::k(static_cast<int>(r)));
-  return out;
+std::uint64_t Registers::live() const {
+  std::uint64_t bits = 0;
+  for (std::size_t r = 0; r < vectors_.holds.size(); ++r) bits |= std::uint64_t{vectors_.holds[r] != kNoLane} << r;
+  for (std::size_t r = 0; r < masks_.holds.size(); ++r) bits |= std::uint64_t{masks_.holds[r] != kNoLane} << (32 + r);
+  return bits;
 }
 
 }  // namespace tfvm::x86

@@ -56,8 +56,8 @@ class Registers {
   void set_home(LaneId v, std::int32_t offset) { values_[v].slot = offset, values_[v].is_home = true; }
   bool is_last_use(LaneId v) const;
   bool is_in_register(LaneId v) const { return values_[v].reg >= 0; }
-  // The registers in use now.
-  std::vector<ax::Reg> live() const;
+  // The registers in use now: a bit for each vector, then one for each mask.
+  std::uint64_t live() const;
 
   ax::Vec vec(int id) const { return code_.reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
   ax::Mem slot(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }

@@ -197,6 +197,10 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) {
   return nest.has_reduction() ? take_reduction_apart(nest, reg_bytes) : TakeApart(nest, reg_bytes).run();
 }
 
+TripSet trips_of(std::span<const std::int64_t> args) {
+  return static_cast<TripSet>((args[kArgWhole] > 0 ? kWholeTrips : 0) | (args[kArgRest] > 0 ? kRestTrips : 0));
+}
+
 std::string key(const NestShape& s) {
   std::string k;
   for (int v : {int{s.one}, static_cast<int>(s.schedule), s.is_direct | s.may_repeat << 1, s.loops, s.within, s.kept,

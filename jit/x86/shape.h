@@ -52,6 +52,10 @@ enum class Schedule : std::uint8_t {
 
 inline constexpr int kOneBytes = 32;  // of a register, in the code of a single point
 
+// Trips of the inner loop that code is made with: an instance seldom has both kinds, and each is all of the nest once.
+using TripSet = std::uint8_t;
+inline constexpr TripSet kWholeTrips = 1, kRestTrips = 2, kAllTrips = kWholeTrips | kRestTrips;
+
 // A single point, or loops, one of which is the inner one, a vector of `lanes` points at a time: the last, but for the
 // `within` loops that Across has inside.
 struct NestShape {
@@ -63,6 +67,7 @@ struct NestShape {
   bool is_direct = false;   // Along: one loop within the row, its lanes are those of the row's sum
   bool may_repeat = false;  // Across: a trip may be run again, as no store changes what it loads
   int lanes = 8;
+  TripSet trips = kAllTrips;  // not in the key
   std::vector<ShapeAccess> accesses;
   std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place
   std::vector<ShapeStore> stores;
@@ -106,7 +111,10 @@ NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const 
                  std::int64_t work);
 Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes);  // with reductions
 
-// Equal for nests that one code serves.
+// The kinds of trips that arguments make.
+TripSet trips_of(std::span<const std::int64_t> args);
+
+// Equal for nests that one code serves, if it has their trips.
 std::string key(const NestShape& shape);
 
 }  // namespace tfvm::x86

@@ -144,6 +144,25 @@ TEST(NativeNest, NewShapeMakesNoNewCode) {
   EXPECT_EQ(compiler.counts().shapes, 1u);
 }
 
+// But for trips that the first instance had none of: then one more, which has all.
+TEST(NativeNest, CodeHasTheTripsThatAreMade) {
+  const auto compile = [](NestCompiler& compiler, std::int64_t n) {
+    return bool(
+        compiler.compile(copy_nest(std::vector<std::int64_t>{n}, {0, DType::F32, 0, {1}}, {1, DType::F32, 0, {1}})));
+  };
+  const auto made = [&](std::vector<std::int64_t> sizes) {
+    NestCompiler compiler(Isa::Avx2);
+    for (std::int64_t n : sizes) EXPECT_TRUE(compile(compiler, n));
+    return compiler.counts();
+  };
+  EXPECT_EQ(made({3, 5, 7}).shapes, 1u);
+  EXPECT_EQ(made({8, 64, 800}).shapes, 1u);
+  EXPECT_EQ(made({9, 3, 8}).shapes, 1u);
+  EXPECT_EQ(made({3, 9, 8, 800, 801}).shapes, 2u);
+  EXPECT_EQ(made({8, 3, 9}).shapes, 2u);
+  EXPECT_LT(made({8}).bytes, made({9}).bytes);
+}
+
 TEST(NativeNest, NoPageIsWritableAndExecutable) {
   NestCompiler compiler;
   ASSERT_TRUE(
