@@ -173,9 +173,12 @@ void Body::iota(LaneId v) {
     a_.vpbroadcastq(to, e_.at(p.slot));
     return;
   }
-  a_.vmovq(x,
-           is_same ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>());
-  a_.vpbroadcastq(to, x);
+  const ax::Gpq first =
+      is_same ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>();
+  if (e_.is_avx512)
+    a_.vpbroadcastq(to, first);
+  else
+    a_.vmovq(x, first), a_.vpbroadcastq(to, x);
   if (!is_same) a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
 }
 

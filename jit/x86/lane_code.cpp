@@ -113,6 +113,13 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
   if ((o == LaneOp::Add || o == LaneOp::Sub) && negated(b) != kNoLane) {
     inst.in[1] = negated(b);
     inst.op = o == LaneOp::Add ? LaneOp::Sub : LaneOp::Add;
+  } else if (o == LaneOp::Add && negated(a) != kNoLane) {
+    inst.in[0] = b;
+    inst.in[1] = negated(a);
+    inst.op = LaneOp::Sub;
+  } else if (o == LaneOp::Mul && (negated(a) != kNoLane || negated(b) != kNoLane)) {
+    strip(0, 1), strip(1, 1);
+    if (inst.imm == 1) inst = {LaneOp::Fma, inst.width, 3, {inst.in[0], inst.in[1], constant(width, 0)}, 0};  // -xy - 0
   }
   if (commutes(inst.op) && inst.in[0] > inst.in[1]) std::swap(inst.in[0], inst.in[1]);
   return add(inst);
