@@ -126,6 +126,7 @@ void ReduceEmitter::emit_checked(Line l, Trip trip) {
   e_.redo = redo;
   emit(l, trip);
   a_.bind(back);
+  if (!has_exact_) return;
   later([this, redo, back, trip] {
     a_.bind(redo);
     emit(exact_, trip);

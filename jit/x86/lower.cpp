@@ -70,29 +70,30 @@ void Lowering::check() {
     if (asked[k] && node.kind == NestNodeKind::Op && node.op == Op::neg) asked[k] = 0, asked[node.in[0]] = 1;
   }
   for (int width : {4, 8}) {
-    std::vector<LaneId> parts;
-    bool is_one = true;
-    for (std::size_t k = 0; k < n; ++k) {
-      if (!asked[k] || size_of(shape_.nodes[k].dtype) != width) continue;
-      parts.insert(parts.end(), values_[k].parts.begin(), values_[k].parts.end());
-      is_one = values_[k].parts.size() == 1;
-    }
+    std::vector<LaneId> parts, masks;
+    for (std::size_t k = 0; k < n; ++k)
+      if (asked[k] && size_of(shape_.nodes[k].dtype) == width)
+        parts.insert(parts.end(), values_[k].parts.begin(), values_[k].parts.end());
     if (parts.empty()) continue;
-    check_not_nan(width, parts, is_one);
+    find_nan(width, parts, masks);
+    check(width, masks);
     has_checks_ = true;
   }
 }
 
-void Lowering::check_not_nan(int width, const std::vector<LaneId>& parts, bool is_one) {
+void Lowering::find_nan(int width, const std::vector<LaneId>& parts, std::vector<LaneId>& masks) {
+  for (std::size_t k = 0; k < parts.size(); k += 2)
+    masks.push_back(
+        code_.op(LaneOp::Compare, width, parts[k], parts[std::min(k + 1, parts.size() - 1)], kNoLane, 0x03));
+}
+
+void Lowering::check(int width, const std::vector<LaneId>& masks) {
   LaneInst check;
   check.op = LaneOp::Check;
   check.width = static_cast<std::uint8_t>(width);
-  check.imm = is_one;
-  for (std::size_t k = 0; k < parts.size(); k += 2) {
-    const LaneId m =
-        code_.op(LaneOp::Compare, width, parts[k], parts[std::min(k + 1, parts.size() - 1)], kNoLane, 0x03);
-    check.in[0] = k == 0 ? m : code_.op(LaneOp::MaskOr, width, check.in[0], m);
-  }
+  check.imm = code_.parts(width) == 1;
+  check.in[0] = masks[0];
+  for (std::size_t k = 1; k < masks.size(); ++k) check.in[0] = code_.op(LaneOp::MaskOr, width, check.in[0], masks[k]);
   code_.add(check);
 }
 

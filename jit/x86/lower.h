@@ -25,8 +25,10 @@ class Lowering {
   // Sums and products of what may be NaN by a strong-zero product are NaN then: they are asked at their end, not here.
   void ask_sums_at_end() { asks_sums_at_end_ = true; }
   const std::vector<std::uint32_t>& sums_to_ask() const { return sums_to_ask_; }  // reductions
-  // A check that none of these is NaN.
-  void check_not_nan(int width, const std::vector<LaneId>& parts, bool is_one);
+  // Adds the masks of lanes where one of these is NaN.
+  void find_nan(int width, const std::vector<LaneId>& parts, std::vector<LaneId>& masks);
+  // A check that no lane of the masks is set.
+  void check(int width, const std::vector<LaneId>& masks);
 
   // Where loads of packed accesses are, by access and displacement.
   using Packed = std::map<std::pair<std::uint32_t, std::uint64_t>, Place>;

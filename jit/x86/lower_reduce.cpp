@@ -1,4 +1,6 @@
 // Lane code of reductions: what each line of the function computes.
+#include <algorithm>
+
 #include "jit/region/reduce.h"
 #include "jit/x86/reduce_emitter.h"
 
@@ -22,23 +24,29 @@ ReduceEmitter::Line ReduceEmitter::line(Fn fn) {
   return {first, static_cast<LaneId>(code_.size())};
 }
 
+// take(low, is_main); main_ leaves out sums that have a twin.
 template <class Fn>
 void ReduceEmitter::lower_main(Fn take) {
   low_.use(packed_);
   main_ = line([&] {
     low_.run();
-    take(low_);
+    take(low_, true);
   });
+  has_exact_ = low_.has_checks();
   const auto other = [&](Lowering::Zeros zeros) {
     return line([&] {
       Lowering low(shape_, code_, zeros);
       low.use(packed_);
       low.run();
-      take(low);
+      take(low, false);
+      has_exact_ = has_exact_ || low.has_checks();
     });
   };
-  if (asks_at_end()) checked_ = other(Lowering::Zeros::Checked);
-  if (asks_at_end() || low_.has_checks()) exact_ = other(Lowering::Zeros::Exact);
+  if (asks_at_end_ || !low_.sums_to_ask().empty()) {
+    asks_at_end_ = true;
+    checked_ = other(Lowering::Zeros::Checked);
+  }
+  if (has_exact_) exact_ = other(Lowering::Zeros::Exact);
 }
 
 // The record of a sum.
@@ -124,12 +132,17 @@ void ReduceEmitter::lower_across() {
     s.carry = fits ? static_cast<std::uint32_t>(e_.sums.size()) : kNoCarry;
     for (int k = 0; fits && k < s.parts; ++k) e_.sums.push_back(last - static_cast<int>(e_.sums.size()));
   }
-  if (shape_.may_repeat) low_.ask_sums_at_end();
+  if (shape_.may_repeat) {
+    low_.ask_sums_at_end();
+    twins_ = find_twins(shape_);
+    asks_at_end_ = std::ranges::any_of(twins_, [](const Twin& t) { return t.of != kNoTwin; });
+  }
   const auto get = [&](const Sum& s) { return s.carry == kNoCarry ? at(s, {value}) : carried(s, s.parts); };
   const auto set = [&](const Sum& s, const Lanes& v) { s.carry == kNoCarry ? put(s, v, {value}) : set_carries(s, v); };
-  lower_main([&](Lowering& low) {
+  lower_main([&](Lowering& low, bool is_main) {
     for (std::size_t k = 0; k < sums_.size(); ++k)
-      set(sums_[k], low.combine(sums_[k].op, get(sums_[k]), low.combined(shape_.reductions[k].node)));
+      if (!is_main || !has_twin(k))
+        set(sums_[k], low.combine(sums_[k].op, get(sums_[k]), low.combined(shape_.reductions[k].node)));
   });
   clear_ = line([&] {
     for (const Sum& s : sums_) set(s, neutral(s, s.parts));
@@ -139,16 +152,38 @@ void ReduceEmitter::lower_across() {
       if (s.carry != kNoCarry) put(s, carried(s, s.parts), {value});
   });
   groups_ = tree(value);
+  lower_check(value);
+  results_ = results(value);
+}
+
+bool ReduceEmitter::is_twin_of(std::size_t sum) const {
+  return std::ranges::any_of(twins_, [&](const Twin& t) { return t.of == sum; });
+}
+
+// Of the sums at the end of a trip: that none is NaN, and those that are taken for others not zero. Then the others.
+void ReduceEmitter::lower_check(std::int32_t value) {
   check_ = line([&] {
     for (int width : {4, 8}) {
-      std::vector<LaneId> parts;
+      std::vector<LaneId> parts, masks;
       for (std::uint32_t k : low_.sums_to_ask())
-        for (LaneId p : sums_[k].width == width ? at(sums_[k], {value}).parts : std::vector<LaneId>())
+        for (LaneId p : sums_[k].width == width && !has_twin(k) && !is_twin_of(k) ? at(sums_[k], {value}).parts
+                                                                                  : std::vector<LaneId>())
           parts.push_back(p);
-      if (!parts.empty()) low_.check_not_nan(width, parts, code_.parts(width) == 1);
+      low_.find_nan(width, parts, masks);
+      for (std::size_t k = 0; k < sums_.size(); ++k)
+        for (LaneId p : sums_[k].width == width && is_twin_of(k) ? at(sums_[k], {value}).parts : std::vector<LaneId>())
+          masks.push_back(code_.op(LaneOp::Compare, width, p, code_.constant(width, 0), kNoLane, 0x08));  // =, or NaN
+      if (!masks.empty()) low_.check(width, masks);
+    }
+    for (std::size_t k = 0; k < sums_.size(); ++k) {
+      if (!has_twin(k)) continue;
+      Lanes v = at(sums_[twins_[k].of], {value});
+      const std::uint64_t sign = sums_[k].width == 4 ? 0x80000000u : std::uint64_t{1} << 63;
+      for (LaneId& p : v.parts)
+        if (twins_[k].is_negative) p = code_.op(LaneOp::Xor, sums_[k].width, p, code_.constant(sums_[k].width, sign));
+      put(sums_[k], v, {value});
     }
   });
-  results_ = results(value);
 }
 
 // The lanes of a row, in halves.
@@ -230,7 +265,7 @@ void ReduceEmitter::lower_along() {
       s.buffer = e_.frame.take(static_cast<int>(kRowBlock) * s.width + 2 * code_.lanes() * s.width + 32 * s.width);
   }
   for (std::uint32_t k = 0; k < most; ++k) e_.sums.push_back((e_.is_avx512 ? 31 : 15) - static_cast<int>(k));
-  lower_main([&](Lowering& low) {
+  lower_main([&](Lowering& low, bool) {
     for (std::size_t r = 0; r < sums_.size(); ++r) {
       const Sum& s = sums_[r];
       const Lanes v = low.combined(shape_.reductions[r].node);

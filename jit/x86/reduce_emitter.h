@@ -17,6 +17,7 @@
 #include "jit/x86/emit.h"
 #include "jit/x86/lower.h"
 #include "jit/x86/reduce_op.h"
+#include "jit/x86/twins.h"
 
 namespace tfvm::x86 {
 
@@ -52,6 +53,7 @@ class ReduceEmitter {
   Line line(Fn fn);
   template <class Fn>
   void lower_main(Fn take);
+  void lower_check(std::int32_t value);
   void lower();
   void lower_across();
   void lower_along();
@@ -78,7 +80,9 @@ class ReduceEmitter {
   void across();
   void across_trip(Trip trip);
   void across_rounds(const std::function<void()>& round);
-  bool asks_at_end() const { return !low_.sums_to_ask().empty(); }
+  bool has_twin(std::size_t sum) const { return !twins_.empty() && twins_[sum].of != kNoTwin; }
+  bool is_twin_of(std::size_t sum) const;
+  bool asks_at_end() const { return asks_at_end_; }
   void along();
   void along_row();
   void whole_trips();
@@ -102,6 +106,8 @@ class ReduceEmitter {
   Emission e_;
   Lowering low_;
   std::vector<Sum> sums_;
+  std::vector<Twin> twins_;  // empty: they are not looked for
+  bool asks_at_end_ = false, has_exact_ = false;
   std::int32_t record_ = 0;  // bytes
   Line main_, results_;
   Line exact_;         // main_ where a check of it fails; empty: it has none

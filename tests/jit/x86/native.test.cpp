@@ -10,6 +10,7 @@
 
 #include "compare.h"
 #include "jit/region/build.h"
+#include "jit/x86/twins.h"
 
 namespace tfvm {
 
@@ -111,6 +112,65 @@ TEST(NativeNest, SumsOfStrongZeroProducts) {
       for (bool in_place : {false, true})
         EXPECT_EQ(compare_tiers(compiler, strong_zero_sums(special, in_place), 0), Compared::Equal)
             << special << in_place << text(target);
+  }
+}
+
+// Nodes of two loads and a third: differences both ways, products of them, and what else sums may have in common.
+//   n3 = a - b, n4 = b - a, n5 = n3 c, n6 = c n4, n7 = -n6, n8 = n5 + n5, n9 = n7 + n7, n10 = n4 / c, n11 = n3 / c,
+//   n12 = c / n3, n13 = c / n4
+std::vector<NestNode> twin_nodes() {
+  std::vector<NestNode> nodes(14);
+  for (std::uint32_t k = 0; k < 3; ++k) nodes[k].kind = NestNodeKind::Load, nodes[k].access = k;
+  const auto set = [&](std::size_t k, Op op, std::uint32_t a, std::uint32_t b = kNoNode) {
+    nodes[k].op = op;
+    nodes[k].in = {a, b, kNoNode};
+  };
+  set(3, Op::sub, 0, 1), set(4, Op::sub, 1, 0), set(5, Op::mul, 3, 2), set(6, Op::mul, 2, 4), set(7, Op::neg, 6);
+  set(8, Op::add, 5, 5), set(9, Op::add, 7, 7), set(10, Op::div, 4, 2), set(11, Op::div, 3, 2);
+  set(12, Op::div, 2, 3), set(13, Op::div, 2, 4);
+  return nodes;
+}
+
+TEST(NativeNest, FindsTwins) {
+  x86::NestShape shape;
+  shape.nodes = twin_nodes();
+  for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11, 12, 13}) shape.reductions.push_back({Op::reduce_sum, k, 0, 0});
+  shape.reductions.push_back({Op::reduce_max, 5, 0, 0});
+  const auto twins = x86::find_twins(shape);
+  std::string found;
+  for (const x86::Twin& t : twins)
+    found += t.of == x86::kNoTwin ? " ." : (t.is_negative ? " -" : " +") + std::to_string(t.of);
+  EXPECT_EQ(found, " . -0 +0 . +3 . -5 . . .");
+}
+
+// Where all differences of a column are zero their products have signs of their own.
+TEST(NativeNest, TwinsKeepTheSignsOfZeros) {
+  const std::vector<std::int64_t> dims{150, 41};
+  for (int zeros : {0, 1, 41}) {
+    RandomNest made;
+    Nest& n = made.nest;
+    n.extents = dims;
+    n.reduced = {1, 0};
+    n.nodes = twin_nodes();
+    n.accesses = {row_major(0, DType::F32, dims), {1, DType::F32, 0, {0, 1}}, {2, DType::F32, 0, {1, 0}}};
+    std::vector<float> a(150 * 41), b(41), c(150);
+    for (std::size_t k = 0; k < b.size(); ++k) b[k] = static_cast<float>(k) / 3;
+    for (std::size_t k = 0; k < c.size(); ++k) c[k] = zeros ? -1.5F : static_cast<float>(k % 19) - 8.5F;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      a[k] = static_cast<int>(k % 41) < zeros ? b[k % 41] : static_cast<float>(k * 7 % 23);
+    for (const auto& v : {a, b, c}) {
+      made.memory.emplace_back(v.size() * 4);
+      std::memcpy(made.memory.back().data(), v.data(), v.size() * 4);
+    }
+    for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11}) {
+      n.reductions.push_back(
+          {Op::reduce_sum, k, {3 + static_cast<std::uint32_t>(n.reductions.size()), DType::F32, 0, {0, 1}}});
+      made.memory.emplace_back(41 * 4);
+    }
+    for (const CodeTarget& target : code_targets()) {
+      NestCompiler compiler(target.isa, target.few_registers);
+      EXPECT_EQ(compare_tiers(compiler, made, 0), Compared::Equal) << zeros << text(target);
+    }
   }
 }
 
