@@ -1,5 +1,6 @@
 #include "vm/vm.h"
 
+#include <algorithm>
 #include <new>
 
 #include <fmt/format.h>
@@ -170,7 +171,8 @@ Status VM::add_module(Module module, const FileLoader& files) {
     if (const auto it = eager_.ops.find(std::string(tables_.strings[e.op]));
         it != eager_.ops.end() && it->second->shape)
       shapes.emplace_back(e.op, by_shape_function(it->second));
-  if (!whole->globals.empty())
+  // Only what is computed needs the ops.
+  if (std::ranges::find(whole->globals, InitKind::Call, &Global::init) != whole->globals.end())
     if (Status s = load_library(); !s) return s;
   if (Status s = program_.load(*std::move(whole)); !s) return s;
   for (auto& [op, infer] : shapes) tables_.externs.at(op).infer = std::move(infer);
