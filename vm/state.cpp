@@ -27,7 +27,7 @@ NamedTensors state(VM& vm) {
   const std::lock_guard guard(vm.lock());
   NamedTensors out;
   for (std::size_t k = 0; k < vm.globals().size(); ++k)
-    out.emplace_back(vm.tables().strings[vm.program().module().globals[k].name], vm.globals()[k]);
+    out.emplace_back(vm.tables().strings[vm.module().globals[k].name], vm.globals()[k]);
   return out;
 }
 

@@ -83,9 +83,9 @@ class VM {
   // Gives every param and buffer its first value again, in the storage that it has.
   void reset_globals();
 
-  // For who makes code itself (tools, tests); under `lock` where threads share the VM.
-  std::mutex& lock() { return lock_; }
+  std::mutex& lock() { return lock_; }  // of what follows, which is for who makes code itself (tools, tests)
   Tables& tables() { return tables_; }
+  const Module& module() const { return program_.module(); }  // what was loaded
   Program& program() { return (void)load_library(), program_; }
   TransformEnv& transforms() { return (void)load_library(), env_; }
   PlanCache& plans() { return plans_; }

@@ -132,7 +132,7 @@ void Suite::run(Unit& u) {
   }
   Context context(vm.budget());
   VerifyEach verify(vm);
-  const std::vector<Test>& all = vm.program().module().tests;
+  const std::vector<Test>& all = vm.module().tests;
   const std::size_t imported = all.size() - u.names.size();
   for (std::size_t k = 0; k < u.selected.size(); ++k) {
     if (o_.forget_each) vm.forget();

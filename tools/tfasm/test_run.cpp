@@ -53,7 +53,7 @@ Verdict TestRun::run(Tier tier) {
     return std::move(verdict_);
   }
   vm_.reset_globals();
-  const Module& m = vm_.program().module();
+  const Module& m = vm_.module();
   for (const Stmt& s : Module::at(m.stmts, m.blocks[test_.block].stmts))
     if (!statement(s)) break;
   return std::move(verdict_);
@@ -63,7 +63,7 @@ bool TestRun::is_skipped(Tier tier) {
   std::unique_lock guard(vm_.lock());
   Tables& t = vm_.tables();
   NamedAttrs none;
-  const Result<AttrId> attrs = eval_attrs(t, vm_.program().module(), test_.attrs, none);
+  const Result<AttrId> attrs = eval_attrs(t, vm_.module(), test_.attrs, none);
   Error error(Code::Name, "");
   bool skip = tier == Tier::Jit;
   if (attrs) {
@@ -156,7 +156,7 @@ Result<std::string> TestRun::compare(const Expectation& e, const std::vector<Val
 }
 
 void TestRun::expect_error(const Stmt& s) {
-  const Module& m = vm_.program().module();
+  const Module& m = vm_.module();
   const Stmt& inner = m.stmts[m.controls[s.control].inner];
   const std::string part(vm_.tables().strings[s.op]);
   const Status done = execute(inner);

@@ -33,7 +33,7 @@ struct Level {
 Result<std::vector<Level>> nest(VM& vm, const Module& pools, std::uint32_t at) {
   const CalleeExpr& e = pools.callees[at];
   const StringTable& strings = vm.tables().strings;
-  const Module& m = vm.program().module();
+  const Module& m = vm.module();
   if (!e.is_transform())
     if (const Item* item = m.find(e.name); item && item->kind == ItemKind::Derived)
       return nest(vm, m, m.derived[item->at].callee);

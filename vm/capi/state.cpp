@@ -14,7 +14,7 @@ using capi::misuse;
 // The tensor of a param or buffer; Code::Name where there is none.
 Result<const Tensor*> find(VM& vm, std::string_view name) {
   const std::lock_guard guard(vm.lock());
-  const Module& m = vm.program().module();
+  const Module& m = vm.module();
   const StrId id = vm.tables().strings.find(name);
   const Item* item = id == kNone<StrId> ? nullptr : m.find(id);
   if (!item || item->kind != ItemKind::Global)
@@ -29,7 +29,7 @@ Status all_have_values(VM& vm) {
   const std::lock_guard guard(vm.lock());
   for (std::size_t k = 0; k < vm.globals().size(); ++k)
     if (!vm.globals()[k])
-      return Error(Code::Name, "@" + std::string(vm.tables().strings[vm.program().module().globals[k].name]) +
+      return Error(Code::Name, "@" + std::string(vm.tables().strings[vm.module().globals[k].name]) +
                                    " has no value: its first value failed");
   return ok();
 }
@@ -59,13 +59,13 @@ extern "C" {
 size_t tfvm_state_count(const tfvm_vm* vm) noexcept {
   if (!vm) return 0;
   const std::lock_guard guard(vm->vm->lock());
-  return vm->vm->program().module().globals.size();
+  return vm->vm->module().globals.size();
 }
 
 size_t tfvm_state_name(const tfvm_vm* vm, size_t k, char* text, size_t capacity) noexcept {
   if (!vm) return 0;
   const std::lock_guard guard(vm->vm->lock());
-  const auto& globals = vm->vm->program().module().globals;
+  const auto& globals = vm->vm->module().globals;
   if (k >= globals.size()) return 0;
   const std::string_view name = vm->vm->tables().strings[globals[k].name];
   capi::copy_text(text, text ? capacity : 0, name);
