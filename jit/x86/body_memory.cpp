@@ -7,6 +7,9 @@ namespace tfvm::x86 {
 
 namespace {
 
+using Id = aj::InstId;
+namespace I = ax::Inst;
+
 int log2(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
 
 }  // namespace
@@ -169,17 +172,22 @@ void Body::iota(LaneId v) {
   const ax::Xmm x = ax::xmm(to.id());
   const Pointer& p = e_.pointers[i.in[0]];
   const bool is_same = trip_ == Trip::One || e_.shape.accesses[i.in[0]].inner == Inner::Same;
+  const bool is4 = i.width == 4;
+  const Id broadcast = is4 ? I::kIdVpbroadcastd : I::kIdVpbroadcastq;
   if (is_same && p.gp < 0) {
-    a_.vpbroadcastq(to, e_.at(p.slot));
+    a_.emit(broadcast, to, e_.at(p.slot));
     return;
   }
-  const ax::Gpq first =
-      is_same ? ax::gpq(static_cast<std::uint32_t>(p.gp)) : strided({i.in[0], i.imm}, lanes_of(8)).as<ax::Gpq>();
-  if (e_.is_avx512)
-    a_.vpbroadcastq(to, first);
-  else
-    a_.vmovq(x, first), a_.vpbroadcastq(to, x);
-  if (!is_same) a_.vpaddq(to, to, e_.at(e_.index[i.in[0]]));
+  const ax::Gp place =
+      is_same ? ax::Gp(ax::gpq(static_cast<std::uint32_t>(p.gp))) : strided({i.in[0], i.imm}, lanes_of(i.width));
+  const ax::Gp first = is4 ? ax::Gp(place.r32()) : place;
+  if (e_.is_avx512) {
+    a_.emit(broadcast, to, first);
+  } else {
+    a_.emit(is4 ? I::kIdVmovd : I::kIdVmovq, x, first);
+    a_.emit(broadcast, to, x);
+  }
+  if (!is_same) a_.emit(is4 ? I::kIdVpaddd : I::kIdVpaddq, to, to, e_.at(e_.index[i.in[0]]));
 }
 
 void Body::store(LaneId v) {

@@ -116,7 +116,7 @@ void set_indices(Emission& e) {
     const ShapeAccess& s = e.shape.accesses[k];
     if (s.inner != Inner::Strided) continue;
     const ax::Mem stride = e.arg(arg_access(e.shape, k) + 1);
-    if (s.is_iota) {
+    if (s.is_iota && !s.is_narrow) {
       e.a.xor_(ax::eax, ax::eax);
       for (int lane = 0; lane < e.reg_bytes() / 8; ++lane) {
         e.a.mov(e.at(e.index[k] + 8 * lane), ax::rax);

@@ -23,7 +23,7 @@ struct Emission {
   Pool pool;
   bool is_avx512;
   std::vector<Pointer> pointers;    // of accesses
-  std::vector<std::int32_t> index;  // Strided: lane * stride as i32 of each lane; iota: as i64, a register per part
+  std::vector<std::int32_t> index;  // Strided: lane * stride of each lane, as i32; iotas that are not narrow: as i64
   std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
   std::int32_t bytes = 0;                  // 64 bytes to gather bools in
   std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1

@@ -9,7 +9,7 @@ enum class LaneOp : std::uint8_t {
   Const,      // bits in every lane
   Load,       // in[0]: access; imm: part
   LoadBool,   // the same, of bytes 0 and 1 -> mask of 4-byte lanes
-  Iota,       // in[0]: access; imm: part -> i64 lanes
+  Iota,       // in[0]: access; imm: part -> i64 lanes, of narrow ones i32 lanes
   Store,      // in[0]: value, in[1]: access; imm: part
   StoreBool,  // the same, of a mask of 4-byte lanes
   Add,

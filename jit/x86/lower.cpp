@@ -97,6 +97,23 @@ void Lowering::check(int width, const std::vector<LaneId>& masks) {
   code_.add(check);
 }
 
+std::vector<LaneId> Lowering::iota(std::uint32_t access, int width) {
+  std::vector<LaneId> parts;
+  const bool is_same = shape_.accesses[access].inner == Inner::Same;
+  for (int k = 0; k < code_.parts(width); ++k)
+    parts.push_back(code_.op(LaneOp::Iota, width, access, kNoLane, kNoLane, is_same ? 0 : k));
+  return parts;
+}
+
+std::vector<LaneId> Lowering::narrow(std::uint32_t node) {
+  if (node >= shape_.nodes.size() || shape_.nodes[node].dtype != DType::I64) return {};
+  const NestNode& n = shape_.nodes[node];
+  if (n.kind == NestNodeKind::Iota && shape_.accesses[n.access].is_narrow) return iota(n.access, 4);
+  const auto value = static_cast<std::int64_t>(n.bits);
+  if (n.kind != NestNodeKind::Constant || value != static_cast<std::int32_t>(value)) return {};
+  return std::vector<LaneId>(static_cast<std::size_t>(code_.parts(4)), code_.constant(4, n.bits & 0xffffffffu));
+}
+
 void Lowering::node(const NestNode& n, Lanes& out) {
   const int width = static_cast<int>(size_of(n.dtype));
   switch (n.kind) {
@@ -129,11 +146,14 @@ void Lowering::node(const NestNode& n, Lanes& out) {
       return;
     }
     case NestNodeKind::Iota: {
-      std::vector<LaneId> places;
-      for (int k = 0; k < code_.parts(8); ++k)
-        places.push_back(code_.op(LaneOp::Iota, 8, n.access, kNoLane, kNoLane,
-                                  shape_.accesses[n.access].inner == Inner::Same ? 0 : k));
-      if (cast(DType::I64, n.dtype, places, out)) return;
+      const bool is_narrow = shape_.accesses[n.access].is_narrow;
+      std::vector<LaneId> places = iota(n.access, is_narrow ? 4 : 8);
+      if (cast(is_narrow ? DType::I32 : DType::I64, n.dtype, places, out)) return;
+      if (is_narrow) {
+        Lanes wide;
+        cast(DType::I32, DType::I64, places, wide);
+        places = std::move(wide.parts);
+      }
       LaneCall c;
       c.fn = find_cast(DType::I64, n.dtype);
       c.out = n.dtype;

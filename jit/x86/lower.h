@@ -43,6 +43,8 @@ class Lowering {
   const std::vector<LaneId>& masks(std::uint32_t node, int width);
   // The width in which a bool value is at hand.
   int mask_width(std::uint32_t node) const { return values_[node].parts.empty() ? 8 : 4; }
+  // An i64 value that is a narrow iota or a small constant, as i32; empty for all others.
+  std::vector<LaneId> narrow(std::uint32_t node);
   // `parts` of dtype `from` converted: rows of the op cast, and iota.
   bool cast(DType from, DType to, const std::vector<LaneId>& parts, Lanes& out);
   // op(a, b), all of one dtype, not bool; any number of parts.
@@ -54,6 +56,7 @@ class Lowering {
 
  private:
   void node(const NestNode& n, Lanes& out);
+  std::vector<LaneId> iota(std::uint32_t access, int width);
 
   void check();
 

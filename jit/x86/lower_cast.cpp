@@ -147,6 +147,8 @@ bool cast_row(Lowering& low, const NestNode& n, Lanes& out) {
     from_bool(low, n, out);
   } else if (n.dtype == DType::Bool) {
     to_bool(low, n, out);
+  } else if (const std::vector<LaneId> small = low.narrow(n.in[0]); !small.empty()) {
+    return low.cast(DType::I32, n.dtype, small, out);
   } else {
     return low.cast(from, n.dtype, low.value(n.in[0]).parts, out);
   }

@@ -1,4 +1,6 @@
 // Comparisons, predicates of floats, select, and logic: what gives or takes masks.
+#include <utility>
+
 #include "jit/x86/lower.h"
 
 namespace tfvm::x86 {
@@ -65,9 +67,11 @@ bool compare(Lowering& low, const NestNode& n, Lanes& out) {
   LaneCode& c = low.code();
   const DType d = low.dtype(n.in[0]);
   const bool is_bool = d == DType::Bool;
-  const int w = is_bool ? low.mask_width(n.in[0]) : static_cast<int>(size_of(d));
-  const auto a = is_bool ? low.masks(n.in[0], w) : low.value(n.in[0]).parts;
-  const auto b = is_bool ? low.masks(n.in[1], w) : low.value(n.in[1]).parts;
+  int w = is_bool ? low.mask_width(n.in[0]) : static_cast<int>(size_of(d));
+  auto a = is_bool ? low.masks(n.in[0], w) : low.value(n.in[0]).parts;
+  auto b = is_bool ? low.masks(n.in[1], w) : low.value(n.in[1]).parts;
+  if (auto x = low.narrow(n.in[0]), y = low.narrow(n.in[1]); !x.empty() && !y.empty())
+    w = 4, a = std::move(x), b = std::move(y);
   const LaneId sign = is_unsigned(d) ? c.constant(w, w == 4 ? 0x80000000u : std::uint64_t{1} << 63) : kNoLane;
   for (std::size_t k = 0; k < a.size(); ++k) {
     LaneId x = a[k], y = b[k], r;

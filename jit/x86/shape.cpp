@@ -29,6 +29,16 @@ Inner inner_of(std::int64_t stride, bool is_iota) {
   return stride == 1 && !is_iota ? Inner::Unit : Inner::Strided;
 }
 
+bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  std::int64_t most = std::abs(iota.offset);
+  for (std::size_t d = 0; d < extents.size() && most <= kMost; ++d) {
+    if (std::abs(iota.strides[d]) > kMost || extents[d] > kMost) return false;
+    most += std::abs(iota.strides[d]) * extents[d];
+  }
+  return most <= kMost;
+}
+
 bool is_in_reach(std::int64_t stride, int reg_bytes) {
   return std::abs(stride) < std::numeric_limits<std::int32_t>::max() / (8 * reg_bytes);
 }
@@ -146,6 +156,7 @@ class TakeApart {
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
     to.inner = inner_of(stride, is_iota);
+    to.is_narrow = is_iota && !out_.shape.one && out_.shape.lanes * 4 >= reg_bytes_ && is_narrow(a, loops_.extents);
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
@@ -209,8 +220,8 @@ std::string key(const NestShape& s) {
   for (std::size_t v : {s.accesses.size(), s.nodes.size(), s.stores.size()}) put(k, v);
   for (const ShapeAccess& a : s.accesses) {
     put(k, a.base);
-    put(k, static_cast<std::uint64_t>(a.dtype) << 6 | static_cast<std::uint64_t>(a.inner) << 4 | a.is_packed << 3 |
-               a.is_streamed << 2 | a.is_still << 1 | a.is_iota);
+    put(k, static_cast<std::uint64_t>(a.dtype) << 7 | static_cast<std::uint64_t>(a.inner) << 5 | a.is_narrow << 4 |
+               a.is_packed << 3 | a.is_streamed << 2 | a.is_still << 1 | a.is_iota);
   }
   for (const NestNode& n : s.nodes) {
     put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));

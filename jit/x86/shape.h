@@ -26,6 +26,7 @@ struct ShapeAccess {
   DType dtype = DType::F32;
   Inner inner = Inner::Same;
   bool is_iota = false;
+  bool is_narrow = false;    // an iota whose elements are small integers, made in lanes of 4 bytes
   bool is_still = false;     // Across: the same element in all rounds of the inner loops
   bool is_packed = false;    // Along: a strided load that repeats from round to round; packed before the first
   bool is_streamed = false;  // stored only, and more than caches hold
@@ -100,6 +101,7 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes);
 // The parts of take_apart that all kinds of loops share.
 bool has_lanes(DType d);
 Inner inner_of(std::int64_t stride, bool is_iota);
+bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents);
 bool is_in_reach(std::int64_t stride, int reg_bytes);
 int choose_lanes(const Nest& nest, bool one, int reg_bytes);
 void choose_inner(NestCode& loops);

@@ -202,6 +202,12 @@ class ReductionShape {
     std::int64_t displacement = 0;  // bytes
   };
 
+  std::vector<std::int64_t> extents() const {
+    std::vector<std::int64_t> e;
+    for (const LooseLoop& l : n_.loops) e.push_back(l.extent);
+    return e;
+  }
+
   // Accesses that go along together at a small distance share a pointer.
   Placed add_access(std::uint32_t source, DType dtype, bool is_iota) {
     const AccessCode& a = n_.accesses[source];
@@ -210,6 +216,7 @@ class ReductionShape {
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, inner_of(stride, is_iota), is_iota};
     to.is_still = out_.shape.within > 0 && std::all_of(within, a.strides.end(), [](std::int64_t s) { return s == 0; });
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
+    to.is_narrow = is_iota && !out_.shape.one && out_.shape.lanes * 4 >= reg_bytes_ && is_narrow(a, extents());
     to.is_packed = !is_iota && dtype != DType::Bool && to.inner == Inner::Strided && is_repeated(a);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {

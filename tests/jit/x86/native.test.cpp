@@ -174,6 +174,40 @@ TEST(NativeNest, TwinsKeepTheSignsOfZeros) {
   }
 }
 
+// Places that are small are compared in lanes of four bytes, larger ones are not.
+TEST(NativeNest, ComparesPlaces) {
+  const std::vector<std::int64_t> dims{40, 33};
+  for (std::int64_t offset : {0, 7, -5, (1 << 30) - 50, 1 << 30})
+    for (std::int64_t high : {std::int64_t{0}, std::int64_t{1} << 32})
+      for (Op op : {Op::eq, Op::ge, Op::ne})
+        for (bool reduces : {false, true}) {
+          RandomNest made;
+          Nest& n = made.nest;
+          n.extents = dims;
+          n.reduced = {reduces, 0};
+          n.accesses = {{0, DType::I64, offset + high, {1, 0}}, {0, DType::I64, offset, {0, 1}}};
+          n.nodes.resize(6);
+          for (std::uint32_t k = 0; k < 2; ++k)
+            n.nodes[k].kind = NestNodeKind::Iota, n.nodes[k].dtype = DType::I64, n.nodes[k].access = k;
+          const auto set = [&](std::size_t k, Op o, DType d, std::uint32_t a, std::uint32_t b = kNoNode) {
+            n.nodes[k].op = o;
+            n.nodes[k].dtype = d;
+            n.nodes[k].in = {a, b, kNoNode};
+          };
+          set(2, op, DType::Bool, 0, 1), set(3, Op::cast, DType::F32, 2), set(4, Op::cast, DType::F32, 1);
+          set(5, Op::add, DType::F32, 3, 4);
+          if (reduces)
+            n.reductions.push_back({Op::reduce_sum, 5, {0, DType::F32, 0, {0, 1}}});
+          else
+            n.stores.push_back({5, row_major(0, DType::F32, dims)});
+          made.memory.emplace_back(40 * 33 * 4);
+          for (const CodeTarget& target : code_targets()) {
+            NestCompiler compiler(target.isa, target.few_registers);
+            EXPECT_EQ(compare_tiers(compiler, made, 0), Compared::Equal) << text(n) << text(target);
+          }
+        }
+}
+
 // So much memory is written past the caches, where it is aligned.
 TEST(NativeNest, LargeStores) {
   const std::vector<std::int64_t> dims{257, 16400};
