@@ -44,11 +44,19 @@ std::uint64_t all_loops(const Nest& n) {
   return all;
 }
 
+// In additions of a vector. The divider is busy for as long as many of them, though others are made meanwhile.
+int time_of(const NestNode& n) {
+  constexpr int kDivider = 6;
+  if (n.kind != NestNodeKind::Op) return 0;
+  const int passes = n.op == Op::rsqrt ? 2 : n.op == Op::div || n.op == Op::reciprocal || n.op == Op::sqrt ? 1 : 0;
+  return cost(n) + passes * kDivider;
+}
+
 // What a node costs at each point.
 std::vector<int> costs_of(const Nest& n) {
   const std::vector<std::uint64_t> loops = loops_of(n);
   std::vector<int> costs(n.nodes.size());
-  for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = loops[k] == all_loops(n) ? cost(n.nodes[k]) : 0;
+  for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = loops[k] == all_loops(n) ? time_of(n.nodes[k]) : 0;
   return costs;
 }
 
