@@ -30,7 +30,7 @@ constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest
 // The same of native code in additions (time_of), and how many of them cost a credit: 20 us at most.
 constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;
 constexpr std::int64_t kNativeWatchedWork = 1 << 21;  // where a call may only be cancelled, or has a deadline
-constexpr std::int64_t kNativeUncutWork = 1 << 24;    // then, of a nest that can't be cut: a third of a ms by AVX2
+constexpr std::int64_t kNativeUncutWork = 1 << 25;    // then, of a nest that can't be cut: some half of a ms
 
 }  // namespace
 

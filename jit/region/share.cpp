@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kWindow = 16;                         // items between the two
 constexpr std::int64_t kLeastPoints = 4096;                 // of loops that are worth it
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;  // of a value: what the second cache holds beside others
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;  // of a value: what the caches hold
 constexpr int kThroughMemory = 4;                           // a store and a load, in additions of a vector
 constexpr int kLeastSaved = 6;
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "jit/region/columns.h"
 #include "jit/region/share.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/fusion_report.h"
@@ -41,6 +42,15 @@ std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& fl
   return needed;
 }
 
+// Values that are stored so that nests are faster: they have memory of their own.
+void store_in_between(std::vector<FuseItem>& items, Lowered& lowered, const FuseOptions& options) {
+  const auto add = [&](const std::vector<std::int64_t>& list) {
+    for (std::int64_t bytes : list) lowered.bases.push_back({PlanBase::Kind::Slot, 0, bytes});
+  };
+  add(share(items, static_cast<std::uint32_t>(lowered.bases.size()), options));
+  add(copy_columns(items, static_cast<std::uint32_t>(lowered.bases.size())));
+}
+
 }  // namespace
 
 PlanOptions plan_options_of_environment() {
@@ -71,9 +81,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   std::vector<FuseItem> before;
   if (options.note_fusion) before = lowered->items;
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
-  if (options.fuse.enabled && options.fuse.recompute)
-    for (std::int64_t bytes : share(items, static_cast<std::uint32_t>(live_out.size()), options.fuse))
-      lowered->bases.push_back({PlanBase::Kind::Slot, 0, bytes});
+  if (options.fuse.enabled && options.fuse.recompute) store_in_between(items, *lowered, options.fuse);
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/region/build.h"
+#include "jit/region/columns.h"
 #include "jit/region/share.h"
 #include "reference.h"
 
@@ -166,7 +167,35 @@ TEST(Recompute, WhatIsNotShared) {
   };
   EXPECT_EQ(shared(kN, Op::exp), 1u);
   EXPECT_EQ(shared(kN, Op::neg), 0u);
-  EXPECT_EQ(shared(1024, Op::exp), 0u);
+  EXPECT_EQ(shared(2100, Op::exp), 0u);
+}
+
+// Coordinates that a row goes along are copied once for all rows, and for all nests; what lanes are of is not.
+TEST(Recompute, ColumnsAreCopied) {
+  const std::vector<std::int64_t> dims{300, 300};
+  std::vector<FuseItem> items;
+  for (std::uint32_t k = 0; k < 3; ++k) {
+    items.push_back(op(Op::sub, dims, {{0, DType::F32, 1, {kC, 0}}, {0, DType::F32, 1, {0, kC}}},
+                       row_major(1 + k, DType::F32, dims)));
+    items.push_back(sum(dims, {k == 1 ? 0 : 1}, row_major(1 + k, DType::F32, dims), {4 + k, DType::F32, 0, {1}}));
+  }
+  const std::vector<std::uint8_t> live{0, 0, 0, 0, 1, 1, 1};
+  auto fused = fuse(items, live);
+  ASSERT_EQ(fused.size(), 2u);
+  EXPECT_EQ(copy_columns(fused, 7), std::vector<std::int64_t>{300 * 4});
+  ASSERT_EQ(fused.size(), 3u);
+  EXPECT_EQ(text(*fused[0].nest),
+            "extents [300] reduced [0]\n"
+            "n0 = load f32 b0 + 1 [3]\n"
+            "store n0 -> f32 b7 + 0 [1]\n");
+  EXPECT_EQ(text(*fused[1].nest),
+            "extents [300, 300] reduced [0, 1]\n"
+            "n0 = load f32 b0 + 1 [3, 0]\n"
+            "n1 = load f32 b7 + 0 [0, 1]\n"
+            "n2 = sub f32 n0 n1\n"
+            "reduce_sum n2 -> f32 b4 + 0 [1, 0]\n"
+            "reduce_sum n2 -> f32 b6 + 0 [1, 0]\n");
+  EXPECT_EQ(text(*fused[2].nest).find("b7"), std::string::npos) << text(*fused[2].nest);
 }
 
 TEST(Recompute, RandomProgramsKeepTheirResults) {
@@ -237,6 +266,8 @@ TEST(Recompute, RandomProgramsKeepTheirResults) {
     const auto made = share(fused, static_cast<std::uint32_t>(live.size()), {});
     shared += made.size();
     live.resize(live.size() + made.size(), 0);
+    const auto columns = copy_columns(fused, static_cast<std::uint32_t>(live.size()));
+    live.resize(live.size() + columns.size(), 0);
     expect_same(items, fused, live);
   }
   EXPECT_GT(shared, 0u);
