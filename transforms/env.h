@@ -33,6 +33,14 @@ class PassMemo {
   const PassResult* find(std::string_view pass, FunctionId f, std::span<const std::int64_t> params) const;
   const PassResult& add(std::string_view pass, FunctionId f, std::span<const std::int64_t> params, PassResult r);
   std::size_t size() const { return results_.size(); }
+  // fn(pass, f, params, result)
+  template <class Fn>
+  void for_each(Fn fn) const {
+    for (const auto& [key, result] : results_) {
+      const auto& [pass, body, debug, params] = key;
+      fn(std::string_view(pass), FunctionId{BodyId{body}, DebugId{debug}}, std::span(params), result);
+    }
+  }
   void clear() { results_.clear(); }
   // Told of each new result, for whoever shows what passes make.
   std::function<void(std::string_view pass, const PassResult& result)> trace;

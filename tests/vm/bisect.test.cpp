@@ -189,8 +189,7 @@ std::vector<Miscompile> planted() {
       merge("merge_sin", "%m = sin %a", where_both(Op::sin, Op::tanh, op_becomes(Op::sin, Op::cos))),
       merge("merge_max", "%m = max %a, 0.25", where_both(Op::max, Op::tanh, op_becomes(Op::max, Op::min))),
       merge("merge_sub", "%m = sub %a, %y", where_both(Op::sub, Op::tanh, operands_swap(Op::sub))),
-      merge("merge_stride", "%m = min %a, %y",
-            where_both(Op::min, Op::tanh, loads_stand_still(Op::min))),
+      merge("merge_stride", "%m = min %a, %y", where_both(Op::min, Op::tanh, loads_stand_still(Op::min))),
       pass("licm_in_loop", loop("%m = sin %a", "f32[300]", "20"), "@f", Stage::Licm, Op::sin, Op::cos),
       pass("simplify", chain("%m = sin %a"), "@f", Stage::Simplify, Op::sin, Op::cos),
       pass("simplify_in_loop", loop("%m = max %a, 0.25", "f32[300]", "20"), "@f", Stage::Simplify, Op::max, Op::min),
@@ -228,7 +227,8 @@ TEST_P(Miscompiles, AreFoundAndMadeSmall) {
 
   const auto clean = bisect(vm->transforms(), f->id, inputs);
   ASSERT_TRUE(clean) << clean.error().message;
-  EXPECT_FALSE(clean->differs) << name(clean->stage) << (clean->failure ? clean->failure->message : "");
+  EXPECT_FALSE(clean->differs) << name(clean->stage) << (clean->failure ? clean->failure->message : "") << clean->pass
+                               << " " << clean->want << " " << clean->got;
 
   StagePlants plants{{}, p.on_merge, p.on_native};
   if (p.pass)
@@ -252,6 +252,108 @@ TEST_P(Miscompiles, AreFoundAndMadeSmall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Miscompiles, ::testing::ValuesIn(planted()),
+                         [](const auto& given) { return std::string(given.param.name); });
+
+// --- wrong rules of transforms
+
+// The derivative of `wrong` is that of `other`.
+class WrongDerivatives final : public DerivativeRules {
+ public:
+  WrongDerivatives(DerivativeRules& rules, std::string wrong, std::string other)
+      : rules_(rules), wrong_(std::move(wrong)), other_(std::move(other)) {}
+  bool has(std::string_view name) const override { return rules_.has(name); }
+  Result<FunctionId> instantiate(std::string_view name, std::span<const TypeId> args) override {
+    return rules_.instantiate(name == wrong_ ? other_ : name, args);
+  }
+
+ private:
+  DerivativeRules& rules_;
+  std::string wrong_, other_;
+};
+
+struct WrongRule {
+  const char* name;
+  std::string line;                          // gives %m of %a
+  const char *callee, *pass, *op;            // op "": in several instructions, any of which may be named
+  std::optional<std::pair<Op, Op>> becomes;  // in what the pass makes
+  const char *wrong = nullptr, *other = nullptr;
+  bool in_loop = false;
+};
+
+std::vector<WrongRule> wrong_rules() {
+  const auto ops = [](Op from, Op to) { return std::optional(std::pair(from, to)); };
+  constexpr const char *kLanes = "vmap(@one)", *kGradient = "vmap(grad(@one))", *kJvp = "vmap(jvp(@one))";
+  return {
+      {"vmap_sin", "%m = sin %a", kLanes, "vmap", "sin", ops(Op::sin, Op::cos)},
+      {"vmap_sub", "%m = sub %a, %y", kLanes, "vmap", "sub", ops(Op::sub, Op::add)},
+      {"vmap_of_grad", "%m = max %a, 0.25", kGradient, "vmap", "max", ops(Op::max, Op::min)},
+      {"vmap_in_loop", "%m = sin %a", kLanes, "vmap", "sin", ops(Op::sin, Op::cos), {}, {}, true},
+      {"jvp_sin", "%m = sin %a", kJvp, "jvp", "sin", ops(Op::cos, Op::sin)},
+      {"jvp_exp2", "%m = exp2 %a", kJvp, "jvp", "exp2", ops(Op::exp2, Op::exp)},
+      {"jvp_in_loop", "%m = sin %a", kJvp, "jvp", "sin", ops(Op::cos, Op::sin), {}, {}, true},
+      {"derivative_sin", "%m = sin %a", kJvp, "jvp", "sin", {}, "sin.x", "cos.x"},
+      {"derivative_exp", "%m = exp %a", kGradient, "jvp", "exp", {}, "exp.x", "sinh.x"},
+      {"derivative_in_loop", "%m = exp %a", kGradient, "jvp", "exp", {}, "exp.x", "sinh.x", true},
+      {"split_known", "%m = sin %a", kGradient, "split", "", ops(Op::cos, Op::cosh)},
+      {"split_in_loop", "%m = sin %a", kGradient, "split", "", ops(Op::cos, Op::cosh), {}, {}, true},
+      {"transpose", "%m = sin %a", kGradient, "transpose", "", ops(Op::zmul, Op::sub)},
+      {"transpose_sub", "%m = sub %y, %a", kGradient, "transpose", "neg", ops(Op::neg, Op::square)},
+      {"licm", "%m = floor %a", kLanes, "licm", "floor", ops(Op::floor, Op::ceil), {}, {}, true},
+  };
+}
+
+class WrongRules : public ::testing::TestWithParam<WrongRule> {};
+
+TEST_P(WrongRules, AreNamed) {
+  const WrongRule& p = GetParam();
+  VmOptions options;
+  options.simplify = false;
+  options.nan_trap = NanTrap::Off;
+  auto vm = *VM::create(options);
+  const std::string f = p.in_loop ? loop(p.line, "f64", "4") : chain(p.line, "f64");
+  const std::string source = f + "func @one(%x: f64, %y: f64) {\n  " + (p.in_loop ? "%a, %b, %c" : "%a, %b") +
+                             " = call @f(%x, %y)\n  ret %a\n}\n";
+  ASSERT_TRUE(vm->load_text(source, "planted.tfa"));
+  const bool is_jvp = std::string_view(p.callee).find("jvp") != std::string_view::npos;
+  std::vector<Tensor> inputs;
+  std::vector<TypeId> types;
+  for (int which = 0; which < (is_jvp ? 4 : 2); ++which) {
+    Tensor t = *Tensor::make(nullptr, DType::F64, std::vector<std::int64_t>{3});
+    for (int k = 0; k < 3; ++k) t.as<double>()[k] = 0.3 + 0.1 * ((k * (which + 3)) % 5);
+    types.push_back(vm->type_of(t));
+    inputs.push_back(std::move(t));
+  }
+  TransformEnv& env = vm->transforms();
+  WrongDerivatives wrong(*env.derivatives, p.wrong ? p.wrong : "", p.other ? p.other : "");
+  DerivativeRules* const right = std::exchange(env.derivatives, &wrong);
+  const auto made = vm->entry(p.callee, types);
+  ASSERT_TRUE(made) << made.error().message;
+  if (!p.wrong) {
+    const auto clean = bisect(env, made->id, inputs);
+    ASSERT_TRUE(clean) << clean.error().message;
+    EXPECT_FALSE(clean->differs) << name(clean->stage) << " " << clean->pass << " " << clean->op << " " << clean->got
+                                 << " " << clean->want;
+  }
+  StagePlants plants;
+  plants.on_pass = [&](std::string_view pass, FunctionId g) {
+    return p.becomes && pass == p.pass ? op_becomes_in(vm->tables(), g, p.becomes->first, p.becomes->second) : g;
+  };
+  const auto found = bisect(env, made->id, inputs, plants);
+  env.derivatives = right;
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(found->differs);
+  EXPECT_EQ(name(found->stage), name(Stage::Transforms));
+  EXPECT_EQ(found->pass, p.pass);
+  EXPECT_NE(found->want, found->got);
+  EXPECT_GT(found->instructions, 0);
+  EXPECT_LE(found->instructions, 10);
+  const std::string before = source.substr(0, source.find(p.line));
+  if (*p.op == 0) return;
+  EXPECT_EQ(found->op, p.op);
+  EXPECT_EQ(found->loc.line, 1 + std::ranges::count(before, '\n')) << found->function;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrongRules, ::testing::ValuesIn(wrong_rules()),
                          [](const auto& given) { return std::string(given.param.name); });
 
 }  // namespace

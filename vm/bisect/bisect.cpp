@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
+#include "bytecode/callees.h"
 #include "functionalize/functionalize.h"
 #include "transforms/simplify/size.h"
 #include "vm/plan/walk.h"
@@ -42,6 +46,8 @@ std::string element_text(const Tensor& t, std::int64_t element) {
   return print(one);
 }
 
+constexpr std::int64_t kMaxSteps = 1 << 20;  // of a run that only looks
+
 class Bisector {
  public:
   Bisector(TransformEnv& env, StagePlants plants) : runner_(env, std::move(plants)) {}
@@ -50,6 +56,7 @@ class Bisector {
     const Result<StageRun> truth = runner_.run(f, inputs, {Stage::Steps});
     if (!truth) return truth.error();
     Bisection found;
+    if (find_transform(inputs, found)) return found;
     for (auto k = static_cast<int>(Stage::Functionalize); k <= static_cast<int>(kLastStage) && !found.differs; ++k) {
       found.stage = static_cast<Stage>(k);
       const Result<StageRun> now = runner_.run(f, inputs, {found.stage});
@@ -118,11 +125,97 @@ class Bisector {
     found.loc = runner_.tables().debugs.find_loc(at.debug, at.instr);
   }
 
+  // What a pass makes of single instructions, with the values that they have, then of whole functions, of which small
+  // ones come first; with the program's own inputs where they fit, and with others.
+  bool find_transform(std::span<const Tensor> inputs, Bisection& found) {
+    const auto by_steps = [&](FunctionId g, std::span<const Tensor> in) -> Result<std::vector<Tensor>> {
+      Result<StageRun> run = runner_.run(g, in, {Stage::Steps});
+      if (!run) return std::move(run).error();
+      return std::move(run->results);
+    };
+    Contracts contracts(runner_.env(), by_steps, runner_.plants().on_pass);
+    runner_.max_steps = kMaxSteps;
+    const std::vector<PassCall> calls = passes_of(runner_.env());
+    for (const bool whole : {false, true})
+      for (const PassCall& call : calls)
+        for (int which = -1; which < 2 && !found.differs; ++which) {
+          auto x = which < 0 ? fitting(call.f, inputs) : contracts.example(call.f, which);
+          if (!x) continue;
+          const ReducedProgram p{call.f, *std::move(x), call.flags};
+          whole ? try_function(contracts, call, p, by_steps, found) : try_alone(contracts, call, p, by_steps, found);
+        }
+    runner_.max_steps = std::numeric_limits<std::int64_t>::max();
+    return found.differs;
+  }
+
+  using Values = std::function<Result<std::vector<Tensor>>(FunctionId f, std::span<const Tensor> inputs)>;
+
+  void try_alone(Contracts& contracts, const PassCall& call, const ReducedProgram& p, const Values& by_steps,
+                 Bisection& found) {
+    for (ReducedProgram& one : instructions_of(runner_.env(), p, {{}, by_steps})) {
+      std::string key = fmt::format("{} {} {} ", call.pass, call.number, index(one.f.body));
+      key.append(one.flags.begin(), one.flags.end());
+      if (!tried_.insert(std::move(key)).second) continue;
+      const PassCall on_one{call.pass, one.f, one.flags, call.number};
+      const auto broken = contracts.broken(on_one, one.inputs);
+      if (!broken) continue;
+      take(call, *broken, found);
+      found.reduced = std::move(one);
+      found.instructions = 1;
+      return name_op(found.reduced.f, found);
+    }
+  }
+
+  void try_function(Contracts& contracts, const PassCall& call, const ReducedProgram& p, const Values& by_steps,
+                    Bisection& found) {
+    const auto broken = contracts.broken(call, p.inputs);
+    if (!broken) return;
+    take(call, *broken, found);
+    const auto shows = [&](const ReducedProgram& q) {
+      return contracts.broken({call.pass, q.f, q.flags, call.number}, q.inputs).has_value();
+    };
+    found.reduced = reduce_program(runner_.env(), p, {shows, by_steps});
+    found.instructions = code_size(runner_.tables(), found.reduced.f).instructions;
+    name_op(found.reduced.f, found);
+  }
+
+  void take(const PassCall& call, const BrokenContract& broken, Bisection& found) {
+    found = {.differs = true, .stage = Stage::Transforms, .result = broken.result, .element = broken.element};
+    found.want = fmt::format("{}", broken.want), found.got = fmt::format("{}", broken.got);
+    found.pass = call.pass;
+    found.function = runner_.tables().debugs.function_name(call.f.debug, runner_.tables().strings);
+  }
+
+  // The inputs, where they are those of `f`: its first ones, or all.
+  std::optional<std::vector<Tensor>> fitting(FunctionId f, std::span<const Tensor> inputs) {
+    const Tables& t = runner_.tables();
+    const auto params = t.body(f).param_types();
+    if (params.size() > inputs.size()) return std::nullopt;
+    for (std::size_t k = 0; k < params.size(); ++k) {
+      const Type& type = t.types[params[k]];
+      if (!type.is_tensor() || type.dtype != inputs[k].dtype() || !std::ranges::equal(type.dims, inputs[k].dims()))
+        return std::nullopt;
+    }
+    return std::vector<Tensor>(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(params.size()));
+  }
+
+  // The last instruction that is left, within loops and calls.
+  void name_op(FunctionId f, Bisection& found) {
+    const Tables& t = runner_.tables();
+    const Body& body = t.body(f);
+    for (std::uint32_t i = body.num_instrs(); i-- > 0;) {
+      if (body.ops[i] == Op::constant) continue;
+      found.op = name(body.ops[i]);
+      found.loc = t.debugs.find_loc(f.debug, static_cast<InstrId>(i));
+      for (FunctionId g : callees(t, body.ops[i], body.attrs[i])) name_op(g, found);
+      return;
+    }
+  }
+
   // Shown by a program: the stage before and this one give other bits.
   void reduce(FunctionId f, std::span<const Tensor> inputs, Bisection& found) {
-    constexpr std::int64_t kMaxSteps = 1 << 20;
     Tables& t = runner_.tables();
-    ReducedProgram p{f, {inputs.begin(), inputs.end()}};
+    ReducedProgram p{f, {inputs.begin(), inputs.end()}, {}};
     if (t.body(f).full) {
       if (found.stage == Stage::Functionalize) return;
       const Result<FunctionId> core = functionalize(t, f, {runner_.env().options, false});
@@ -147,6 +240,7 @@ class Bisector {
   }
 
   StageRunner runner_;
+  std::unordered_set<std::string> tried_;  // passes on single instructions, by their bodies
 };
 
 }  // namespace

@@ -42,12 +42,28 @@ class Reducer {
       : env_(env), t_(env.tables), test_(test), plain_{env.options.evaluator, false} {}
 
   ReducedProgram run(ReducedProgram p) {
-    if (Result<FunctionId> flat = inlined(p.f)) take(p, {*flat, p.inputs});
+    if (Result<FunctionId> flat = inlined(p.f)) take(p, {*flat, p.inputs, p.flags});
     cut(p);
     std::vector<Step> path;
     within(p, path);
     cut(p);
     return p;
+  }
+
+  std::vector<ReducedProgram> apart(const ReducedProgram& p) {
+    const Body& body = t_.bodies[p.f.body];
+    const std::uint32_t n = body.num_instrs();
+    std::vector<Tensor> values(body.num_values());
+    std::vector<ReducedProgram> out;
+    if (!record(p, values)) return out;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      if (t_.bodies[p.f.body].ops[i] == Op::constant) continue;
+      Kept one(n, 0);
+      one[i] = 1;
+      std::optional<ReducedProgram> alone = cut_to(p, std::move(one), values);
+      if (alone && std::ranges::find(alone->flags, 1) != alone->flags.end()) out.push_back(*std::move(alone));
+    }
+    return out;
   }
 
  private:
@@ -99,7 +115,7 @@ class Reducer {
     for (std::uint32_t i = 0; i < kept.size(); ++i) kept[i] = body.ops[i] != Op::constant;
     ReducedProgram best = p;
     shrink(kept, [&](const Kept& less) {
-      const std::optional<ReducedProgram> now = cut_to(p.f, less, values);
+      const std::optional<ReducedProgram> now = cut_to(p, less, values);
       return now && take(best, *now);
     });
     p = std::move(best);
@@ -126,7 +142,22 @@ class Reducer {
     return true;
   }
 
-  std::optional<ReducedProgram> cut_to(FunctionId f, Kept kept, const std::vector<Tensor>& values) {
+  // Per value, where inputs have flags: does it come from one of them?
+  Mask flagged(const ReducedProgram& p) const {
+    const Body& body = t_.bodies[p.f.body];
+    Mask on = p.flags;
+    on.resize(body.num_values(), 0);
+    for (std::uint32_t i = 0; i < body.num_instrs() && !p.flags.empty(); ++i) {
+      const Instr in = body.instr(i);
+      const bool any = std::ranges::any_of(in.operands, [&](ValueId v) { return on[index(v)] != 0; });
+      for (std::uint32_t k = 0; k < in.num_results; ++k) on[index(in.result(k))] = any;
+    }
+    return on;
+  }
+
+  std::optional<ReducedProgram> cut_to(const ReducedProgram& p, Kept kept, const std::vector<Tensor>& values) {
+    const FunctionId f = p.f;
+    const Mask on = flagged(p);
     const Body& body = t_.bodies[f.body];
     const std::vector<InstrId> defs = definitions(body);
     // What is no tensor can't be an input: its instruction stays.
@@ -148,6 +179,7 @@ class Reducer {
       map[v] = b.param(body.types[v]);
       b.name_from(map[v], static_cast<ValueId>(v));
       out.inputs.push_back(values[v]);
+      if (!p.flags.empty()) out.flags.push_back(on[v]);
     }
     std::vector<ValueId> results;
     for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
@@ -184,7 +216,7 @@ class Reducer {
       shrink(kept, [&](const Kept& less) {
         const Result<FunctionId> small = without(f, less);
         const Result<FunctionId> now = small ? replaced(p.f, path, 0, *small) : small;
-        return now && take(p, {*now, p.inputs});
+        return now && take(p, {*now, p.inputs, p.flags});
       });
     }
     const FunctionId left = at(p.f, path);
@@ -273,6 +305,10 @@ class Reducer {
 
 ReducedProgram reduce_program(TransformEnv& env, ReducedProgram p, const ReduceTest& test) {
   return Reducer(env, test).run(std::move(p));
+}
+
+std::vector<ReducedProgram> instructions_of(TransformEnv& env, const ReducedProgram& p, const ReduceTest& test) {
+  return Reducer(env, test).apart(p);
 }
 
 }  // namespace tfvm

@@ -15,6 +15,7 @@ namespace tfvm {
 struct ReducedProgram {
   FunctionId f;
   std::vector<Tensor> inputs;
+  Mask flags;  // of inputs, where there are any: what is computed of one with a flag and becomes an input has it, too
 };
 
 struct ReduceTest {
@@ -26,5 +27,8 @@ struct ReduceTest {
 
 // `p` shows it, and is a core function. What is given shows it, too.
 ReducedProgram reduce_program(TransformEnv& env, ReducedProgram p, const ReduceTest& test);
+
+// Each instruction alone, with the values that its operands have; those whose operands have no flag are left out.
+std::vector<ReducedProgram> instructions_of(TransformEnv& env, const ReducedProgram& p, const ReduceTest& test);
 
 }  // namespace tfvm

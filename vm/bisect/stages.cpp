@@ -12,8 +12,8 @@
 namespace tfvm {
 
 std::string_view name(Stage s) {
-  static constexpr std::string_view kNames[] = {"steps", "functionalize", "simplify", "licm",
-                                                "plan",  "recompute",     "fuse",     "native"};
+  static constexpr std::string_view kNames[] = {"transforms", "steps",     "functionalize", "simplify", "licm",
+                                                "plan",       "recompute", "fuse",          "native"};
   return kNames[static_cast<std::size_t>(s)];
 }
 

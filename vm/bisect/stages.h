@@ -1,9 +1,11 @@
 #pragma once
-// What happens to a function between its text and its run, stage by stage. Each gives the bits of the one before.
+// What happens to a function between its text and its run, stage by stage. Each gives the bits of the one before, but
+// for transforms, which have contracts (contracts.h).
 
 #include <functional>
 
 #include "transforms/env.h"
+#include "vm/bisect/contracts.h"
 #include "vm/bisect/gate.h"
 #include "vm/tensor.h"
 #include "vm/tiers.h"
@@ -11,6 +13,7 @@
 namespace tfvm {
 
 enum class Stage : std::uint8_t {
+  Transforms,     // what jvp, vmap and the others made of functions
   Steps,          // instruction by instruction in the block interpreter, as built without simplification
   Functionalize,  // of a function that writes: its functional form
   Simplify,       // folding, algebra, value numbering
@@ -33,6 +36,7 @@ struct StageLimit {
 struct StagePlants {
   std::function<FunctionId(Stage, FunctionId)> after;  // of what Functionalize, Simplify and Licm give
   std::function<void(Nest&)> on_merge, on_native;
+  Contracts::Plant on_pass;  // of what passes of transforms make
 };
 
 // What a run of a stage was made of.
@@ -50,6 +54,7 @@ class StageRunner {
   // where it takes more than `max_steps` trips and calls.
   Result<StageRun> run(FunctionId f, std::span<const Tensor> inputs, const StageLimit& limit);
   std::int64_t max_steps = std::numeric_limits<std::int64_t>::max();
+  const StagePlants& plants() const { return plants_; }
   Tables& tables() { return env_.tables; }
   TransformEnv& env() { return env_; }
 
