@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "bytecode/hash.h"
+#include "bytecode/inline_vector.h"
 
 namespace tfvm {
 
@@ -33,14 +34,14 @@ AttrTable::AttrTable(StringTable& strings) : strings_(strings) {
 
 AttrId AttrTable::intern(const Attr& a) {
   const std::uint64_t h = hash(a);
-  for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
-    if (same((*this)[it->second], a)) return it->second;
+  const AttrId known = ids_.find(h, [&](AttrId id) { return same((*this)[id], a); });
+  if (known != kNone<AttrId>) return known;
   Attr kept = a;
   kept.ints = arena_.copy(a.ints);
   kept.keys = arena_.copy(a.keys);
   kept.items = arena_.copy(a.items);
   const auto id = static_cast<AttrId>(attrs_.add(kept));
-  ids_.emplace(h, id);
+  ids_.add(h, id);
   return id;
 }
 
@@ -50,13 +51,13 @@ void AttrTable::keep() {
 }
 
 void AttrTable::forget() {
-  forget_ids(ids_, attrs_.kept());
+  ids_.forget(attrs_.kept());
   attrs_.forget();
   arena_.forget();
 }
 
 std::int64_t AttrTable::fresh_bytes() const {
-  return attrs_.fresh() * static_cast<std::int64_t>(sizeof(Attr) + kMapNode) + arena_.fresh();
+  return attrs_.fresh() * static_cast<std::int64_t>(sizeof(Attr) + kMapEntry) + arena_.fresh();
 }
 
 AttrId AttrTable::of(bool b) { return intern({.kind = AttrKind::Bool, .i = b}); }
@@ -85,8 +86,8 @@ AttrId AttrTable::dict(std::span<const Key> keys, std::span<const AttrId> items)
 }
 
 AttrId AttrTable::dict(std::initializer_list<AttrArg> args) {
-  std::vector<Key> keys;
-  std::vector<AttrId> items;
+  InlineVector<Key, 8> keys;
+  InlineVector<AttrId, 8> items;
   for (const AttrArg& a : args) {
     keys.push_back(a.key);
     items.push_back(std::visit(
@@ -101,13 +102,13 @@ AttrId AttrTable::dict(std::initializer_list<AttrArg> args) {
         },
         a.value));
   }
-  return dict(keys, items);
+  return dict({keys.data(), keys.size()}, {items.data(), items.size()});
 }
 
 AttrId AttrTable::with(AttrId dict_id, Key key, AttrId value) {
   const Attr& d = (*this)[dict_id];
-  std::vector<Key> keys(d.keys.begin(), d.keys.end());
-  std::vector<AttrId> items(d.items.begin(), d.items.end());
+  InlineVector<Key, 8> keys(d.keys);
+  InlineVector<AttrId, 8> items(d.items);
   const auto it = std::ranges::find(keys, key);
   if (it == keys.end()) {
     keys.push_back(key);
@@ -117,7 +118,7 @@ AttrId AttrTable::with(AttrId dict_id, Key key, AttrId value) {
     if (slot == value) return dict_id;
     slot = value;
   }
-  return dict(keys, items);
+  return dict({keys.data(), keys.size()}, {items.data(), items.size()});
 }
 
 AttrId AttrTable::get(AttrId dict_id, Key key) const {

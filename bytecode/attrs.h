@@ -6,12 +6,12 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "bytecode/dtype.h"
 #include "bytecode/id_array.h"
+#include "bytecode/id_map.h"
 #include "bytecode/ids.h"
 #include "bytecode/strings.h"
 
@@ -80,7 +80,7 @@ class AttrTable {
   StringTable& strings_;
   KeptArena arena_;
   IdArray<Attr> attrs_;
-  std::unordered_multimap<std::uint64_t, AttrId> ids_;
+  IdMap<AttrId> ids_;
 };
 
 using AttrValue = std::variant<AttrId, bool, std::int64_t, double, std::string_view, DType, FunctionId, Ints>;

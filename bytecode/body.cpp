@@ -66,13 +66,26 @@ std::vector<InstrId> definitions(const Body& body) {
   return def;
 }
 
-BodyId BodyTable::intern(Body body) {
+BodyId BodyTable::intern(const Body& body) {
   const std::uint64_t h = hash(body);
-  for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
-    if (same(bodies_[index(it->second)], body)) return it->second;
-  fresh_bytes_ += bytes(body) + kMapNode;
+  const BodyId known = find(h, body);
+  return known != kNone<BodyId> ? known : add(h, body);
+}
+
+BodyId BodyTable::intern(Body&& body) {
+  const std::uint64_t h = hash(body);
+  const BodyId known = find(h, body);
+  return known != kNone<BodyId> ? known : add(h, std::move(body));
+}
+
+BodyId BodyTable::find(std::uint64_t hash, const Body& body) const {
+  return ids_.find(hash, [&](BodyId id) { return same(bodies_[index(id)], body); });
+}
+
+BodyId BodyTable::add(std::uint64_t h, Body body) {
+  fresh_bytes_ += bytes(body) + kMapEntry;
   const auto id = static_cast<BodyId>(bodies_.add(std::move(body)));
-  ids_.emplace(h, id);
+  ids_.add(h, id);
   return id;
 }
 
@@ -82,7 +95,7 @@ void BodyTable::keep() {
 }
 
 void BodyTable::forget() {
-  forget_ids(ids_, bodies_.kept());
+  ids_.forget(bodies_.kept());
   bodies_.forget();
   fresh_bytes_ = 0;
 }

@@ -3,11 +3,11 @@
 // numbered: parameters first, then the results of each instruction in order. No names, no lines.
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "bytecode/attrs.h"
 #include "bytecode/id_array.h"
+#include "bytecode/id_map.h"
 #include "bytecode/ids.h"
 #include "bytecode/ops/op.h"
 #include "bytecode/types.h"
@@ -51,7 +51,8 @@ std::vector<InstrId> definitions(const Body& body);
 
 class BodyTable {
  public:
-  BodyId intern(Body body);
+  BodyId intern(const Body& body);
+  BodyId intern(Body&& body);
   const Body& operator[](BodyId id) const { return bodies_[index(id)]; }
   bool has(BodyId id) const { return bodies_.has(index(id)); }
   std::size_t size() const { return bodies_.size(); }  // above the last id
@@ -61,9 +62,12 @@ class BodyTable {
   std::int64_t fresh_bytes() const { return fresh_bytes_; }
 
  private:
+  BodyId find(std::uint64_t hash, const Body& body) const;  // kNone: not there
+  BodyId add(std::uint64_t hash, Body body);
+
   IdArray<Body, 7> bodies_;
   std::int64_t fresh_bytes_ = 0;
-  std::unordered_multimap<std::uint64_t, BodyId> ids_;
+  IdMap<BodyId> ids_;
 };
 
 // What a value is called: the name written for it, or the name of `origin` in the parent plus a suffix ('t' tangent,

@@ -39,7 +39,17 @@ class Kept {
 
 }  // namespace
 
-Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name) : t_(tables), options_(options) {
+Builder::Builder(Tables& tables, BuilderOptions options, std::string_view name)
+    : t_(tables),
+      options_(options),
+      memory_(tables.spare_builders.take()),
+      body_(memory_->body),
+      debug_(memory_->debug),
+      def_(memory_->def),
+      operands_(memory_->operands),
+      types_(memory_->types),
+      operand_types_(memory_->operand_types),
+      numbering_(memory_->numbering) {
   body_.operand_begin.push_back(0);
   body_.result_begin.push_back(0);
   if (name.starts_with('@')) name.remove_prefix(1);
@@ -51,6 +61,8 @@ Builder::Builder(Tables& tables, BuilderOptions options, FunctionId parent, std:
   debug_.parent = parent.debug;
   if (!pass.empty()) debug_.pass = t_.strings.intern(pass);
 }
+
+Builder::~Builder() { t_.spare_builders.give(std::move(memory_)); }
 
 ValueId Builder::fail(Code code, std::string message) {
   if (failed_) return kNoValue;
@@ -227,7 +239,8 @@ class Places {
 }  // namespace
 
 void Builder::grow_numbering() {
-  std::vector<std::uint64_t> old(std::max<std::size_t>(64, numbering_.size() * 2), 0);
+  if (numbering_.empty()) return numbering_.assign(64, 0);
+  std::vector<std::uint64_t> old(2 * numbering_.size(), 0);
   old.swap(numbering_);
   for (std::uint64_t entry : old) {
     if (entry == 0) continue;

@@ -29,6 +29,7 @@ class Builder {
   // A pass from `parent`: instructions and values point back into it (set_origin, name_from). An empty `pass` does not
   // show in the function's name.
   Builder(Tables& tables, BuilderOptions options, FunctionId parent, std::string_view pass);
+  ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
@@ -103,11 +104,12 @@ class Builder {
 
   Tables& t_;
   BuilderOptions options_;
-  Body body_;
-  DebugInfo debug_;
-  std::vector<InstrId> def_;       // per value: the instruction that makes it
-  std::vector<ValueId> operands_;  // scratch of the instruction being appended
-  std::vector<TypeId> types_, operand_types_;
+  std::unique_ptr<BuilderMemory> memory_;
+  Body& body_;
+  DebugInfo& debug_;
+  std::vector<InstrId>& def_;       // per value: the instruction that makes it
+  std::vector<ValueId>& operands_;  // scratch of the instruction being appended
+  std::vector<TypeId>&types_, &operand_types_;
   // An elementwise op without attributes, on operands of one type, gives one type: by the low bits of the op, what was
   // inferred last.
   struct Inferred {
@@ -116,7 +118,7 @@ class Builder {
     std::uint16_t count = 0;  // of operands; 0: none yet
   };
   std::array<Inferred, 16> inferred_{};
-  std::vector<std::uint64_t> numbering_;  // hash bits << 32 | instruction + 1; size a power of two; see find_number
+  std::vector<std::uint64_t>& numbering_;  // hash bits << 32 | instruction + 1; size a power of two; see find_number
   std::uint32_t numbered_ = 0;
   InstrId origin_ = kNone<InstrId>;
   Loc loc_;

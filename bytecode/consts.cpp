@@ -107,12 +107,13 @@ std::int64_t load_int(DType dtype, const std::byte* in) {
 
 ConstId ConstTable::intern(TypeId type, std::span<const std::byte> bytes) {
   const std::uint64_t h = hash_span(bytes, index(type));
-  for (auto [it, end] = ids_.equal_range(h); it != end; ++it) {
-    const Constant& c = items_[index(it->second)];
-    if (c.type == type && std::ranges::equal(c.bytes, bytes)) return it->second;
-  }
+  const ConstId known = ids_.find(h, [&](ConstId id) {
+    const Constant& c = items_[index(id)];
+    return c.type == type && std::ranges::equal(c.bytes, bytes);
+  });
+  if (known != kNone<ConstId>) return known;
   const auto id = static_cast<ConstId>(items_.add({type, arena_.copy(bytes)}));
-  ids_.emplace(h, id);
+  ids_.add(h, id);
   return id;
 }
 
@@ -122,13 +123,13 @@ void ConstTable::keep() {
 }
 
 void ConstTable::forget() {
-  forget_ids(ids_, items_.kept());
+  ids_.forget(items_.kept());
   items_.forget();
   arena_.forget();
 }
 
 std::int64_t ConstTable::fresh_bytes() const {
-  return items_.fresh() * static_cast<std::int64_t>(sizeof(Constant) + kMapNode) + arena_.fresh();
+  return items_.fresh() * static_cast<std::int64_t>(sizeof(Constant) + kMapEntry) + arena_.fresh();
 }
 
 ConstId ConstTable::scalar(DType dtype, double value) {

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "bytecode/id_array.h"
+#include "bytecode/id_map.h"
 #include "bytecode/types.h"
 
 namespace tfvm {
@@ -37,7 +37,7 @@ class ConstTable {
   TypeTable& types_;
   KeptArena arena_;
   IdArray<Constant> items_;
-  std::unordered_multimap<std::uint64_t, ConstId> ids_;
+  IdMap<ConstId> ids_;
 };
 
 // Write `value` as one element of `dtype` at `out`; rounds once, integers saturate, NaN gives 0 (bool: true where !=

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "bytecode/inline_vector.h"
+
 namespace tfvm {
 
 namespace {
@@ -124,8 +126,8 @@ Result<AttrId> complete_attrs(Tables& t, std::string_view op_name, std::span<con
   const Attr d = t.attrs[given];
   for (Key k : d.keys)
     if (std::ranges::find(row, k, &AttrSpec::key) == row.end()) return unknown_key(t, op_name, row, k);
-  std::vector<Key> keys;
-  std::vector<AttrId> values;
+  InlineVector<Key, 8> keys;
+  InlineVector<AttrId, 8> values;
   for (const AttrSpec& spec : row) {
     const auto at = std::ranges::find(d.keys, spec.key);
     AttrId v = at == d.keys.end() ? kNone<AttrId> : d.items[static_cast<std::size_t>(at - d.keys.begin())];
@@ -142,7 +144,7 @@ Result<AttrId> complete_attrs(Tables& t, std::string_view op_name, std::span<con
     keys.push_back(spec.key);
     values.push_back(c);
   }
-  return t.attrs.dict(keys, values);
+  return t.attrs.dict({keys.data(), keys.size()}, {values.data(), values.size()});
 }
 
 std::string near_miss(std::string_view name, std::span<const std::string_view> candidates) {

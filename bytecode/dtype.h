@@ -14,9 +14,10 @@ namespace tfvm {
   NAME(Bool, "bool", 1)                                                                                     \
   NAME(I8, "i8", 1)                                                                                         \
   NAME(I16, "i16", 2)                                                                                       \
-  NAME(I32, "i32", 4) NAME(I64, "i64", 8) NAME(U8, "u8", 1) NAME(U16, "u16", 2) NAME(U32, "u32", 4)         \
-      NAME(U64, "u64", 8) NAME(F16, "f16", 2) NAME(BF16, "bf16", 2) NAME(F32, "f32", 4) NAME(F64, "f64", 8) \
-          NAME(C64, "c64", 8) NAME(C128, "c128", 16)
+  NAME(I32, "i32", 4)                                                                                       \
+  NAME(I64, "i64", 8) NAME(U8, "u8", 1) NAME(U16, "u16", 2) NAME(U32, "u32", 4) NAME(U64, "u64", 8)         \
+      NAME(F16, "f16", 2) NAME(BF16, "bf16", 2) NAME(F32, "f32", 4) NAME(F64, "f64", 8) NAME(C64, "c64", 8) \
+          NAME(C128, "c128", 16)
 
 enum class DType : std::uint8_t {
 #define TFVM_ENUM(e, text, bytes) e,

@@ -12,8 +12,6 @@
 
 namespace tfvm {
 
-inline constexpr std::size_t kMapNode = 56;  // what an entry of a map from hashes to ids takes, about
-
 // In chunks of 2^kBits, so addresses stay.
 template <class T, std::uint32_t kBits = 10>
 class IdArray {
@@ -74,11 +72,5 @@ class KeptArena {
   std::vector<std::unique_ptr<std::pmr::monotonic_buffer_resource>> segments_;
   std::int64_t fresh_ = 0;
 };
-
-// Lets a map from hashes forget ids from `kept` on.
-template <class Map>
-void forget_ids(Map& ids, std::uint32_t kept) {
-  std::erase_if(ids, [kept](const auto& entry) { return index(entry.second) >= kept; });
-}
 
 }  // namespace tfvm

@@ -1,6 +1,6 @@
 #pragma once
-// The items of a module as they are now. What comes behind them goes again, unless it is kept: so that whatever fails on
-// the way, memory too, adds nothing. Pools keep what they got, which nothing refers to.
+// The items of a module as they are now. What comes behind them goes again, unless it is kept: so that whatever fails
+// on the way, memory too, adds nothing. Pools keep what they got, which nothing refers to.
 
 #include "bytecode/module.h"
 

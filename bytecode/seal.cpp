@@ -91,8 +91,8 @@ Result<FunctionId> Builder::seal(std::span<const ValueId> results) {
     body_.results.assign(results.begin(), results.end());
   }
   body_.effects = live.effects;
-  // Copies, which have no room to grow that nothing will use.
-  const BodyId body = t_.bodies.intern(Body(body_));
+  // Copied, so without room to grow that nothing will use, where no equal one is there.
+  const BodyId body = t_.bodies.intern(body_);
   return FunctionId{body, t_.debugs.add(DebugInfo(debug_))};
 }
 

@@ -4,6 +4,7 @@
 
 #include "bytecode/attrs.h"
 #include "bytecode/body.h"
+#include "bytecode/builder_memory.h"
 #include "bytecode/consts.h"
 #include "bytecode/externs.h"
 #include "bytecode/strings.h"
@@ -19,6 +20,7 @@ struct Tables {
   BodyTable bodies;
   DebugTable debugs;
   ExternTable externs;  // the custom ops that the program declares
+  SpareBuilders spare_builders;
 
   Tables() = default;
   Tables(const Tables&) = delete;

@@ -33,13 +33,13 @@ std::optional<std::int64_t> checked_elements(Dims dims) {
 TypeId TypeTable::intern(const Type& t) {
   std::uint64_t h = hash_span(t.dims, static_cast<std::uint64_t>(t.kind) << 8 | static_cast<std::uint64_t>(t.dtype));
   h = hash_mix(h, hash_span(t.items, index(t.origin.body)));
-  for (auto [it, end] = ids_.equal_range(h); it != end; ++it)
-    if (same((*this)[it->second], t)) return it->second;
+  const TypeId known = ids_.find(h, [&](TypeId id) { return same((*this)[id], t); });
+  if (known != kNone<TypeId>) return known;
   Type kept = t;
   kept.dims = arena_.copy(t.dims);
   kept.items = arena_.copy(t.items);
   const auto id = static_cast<TypeId>(types_.add(kept));
-  ids_.emplace(h, id);
+  ids_.add(h, id);
   return id;
 }
 
@@ -49,13 +49,13 @@ void TypeTable::keep() {
 }
 
 void TypeTable::forget() {
-  forget_ids(ids_, types_.kept());
+  ids_.forget(types_.kept());
   types_.forget();
   arena_.forget();
 }
 
 std::int64_t TypeTable::fresh_bytes() const {
-  return types_.fresh() * static_cast<std::int64_t>(sizeof(Type) + kMapNode) + arena_.fresh();
+  return types_.fresh() * static_cast<std::int64_t>(sizeof(Type) + kMapEntry) + arena_.fresh();
 }
 
 TypeId TypeTable::tensor(DType dtype, Dims dims) {

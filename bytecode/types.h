@@ -3,11 +3,11 @@
 
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "bytecode/dtype.h"
 #include "bytecode/id_array.h"
+#include "bytecode/id_map.h"
 #include "bytecode/ids.h"
 
 namespace tfvm {
@@ -63,7 +63,7 @@ class TypeTable {
   TypeId intern(const Type& t);
   KeptArena arena_;
   IdArray<Type> types_;
-  std::unordered_multimap<std::uint64_t, TypeId> ids_;
+  IdMap<TypeId> ids_;
 };
 
 std::string type_text(DType dtype, Dims dims);

@@ -10,7 +10,7 @@
 
 #include "bytecode/attrs.h"
 #include "bytecode/types.h"
-#include "vm/inline_vector.h"
+#include "bytecode/inline_vector.h"
 
 namespace tfvm {
 

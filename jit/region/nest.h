@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bytecode/dtype.h"
+#include "bytecode/inline_vector.h"
 #include "bytecode/ops/op.h"
 
 namespace tfvm {
@@ -29,7 +30,7 @@ struct Access {
   std::uint32_t base = 0;
   DType dtype = DType::F32;
   std::int64_t offset = 0;
-  std::vector<std::int64_t> strides;
+  InlineVector<std::int64_t, 6> strides;
   friend bool operator==(const Access&, const Access&) = default;
 };
 

@@ -38,7 +38,8 @@ std::int64_t make_access(Rng& rng, const Nest& nest, bool result, bool injective
   std::vector<std::size_t> order(nest.extents.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (chance(rng, 30)) std::ranges::shuffle(order, rng);
-  a.strides.assign(order.size(), 0);
+  a.strides.clear();
+  a.strides.resize(order.size());
   a.offset = pick(rng, 3);
   std::int64_t span = 1;
   for (std::size_t k = order.size(); k-- > 0;) {

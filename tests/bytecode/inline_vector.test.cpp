@@ -1,4 +1,4 @@
-#include "vm/inline_vector.h"
+#include "bytecode/inline_vector.h"
 
 #include <gtest/gtest.h>
 
