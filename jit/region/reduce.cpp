@@ -1,8 +1,10 @@
 #include "jit/region/reduce.h"
 
 #include <bit>
+#include <concepts>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "jit/region/scalar_bits.h"
 #include "jit/region/scalar_ops.h"
@@ -130,14 +132,25 @@ ReduceFns row(T identity) {
   return {&lanes<F, T>, &fold<F, T>, &rows<F, T>, &columns<F, T>, &combine<F, T>, as_bits64(identity)};
 }
 
+// Sums, products and bits are the same for integers with and without a sign.
+template <class T>
+struct Wrapped {
+  using Type = T;
+};
+template <std::integral T>
+struct Wrapped<T> {
+  using Type = std::make_unsigned_t<T>;
+};
+
 template <class T>
 ReduceFns find(Op op, bool is_bool) {
   using L = std::numeric_limits<T>;
+  using W = typename Wrapped<T>::Type;
   switch (op) {
     case Op::reduce_sum:
-      return row<Add, T>(T(0));
+      return row<Add, W>(W(0));
     case Op::reduce_prod:
-      return row<Mul, T>(T(1));
+      return row<Mul, W>(W(1));
     case Op::reduce_max:
       return row<Max, T>(L::has_infinity ? -L::infinity() : L::lowest());
     case Op::reduce_min:
@@ -146,8 +159,8 @@ ReduceFns find(Op op, bool is_bool) {
       break;
   }
   if constexpr (std::is_integral_v<T>) {
-    if (op == Op::reduce_and) return row<And, T>(is_bool ? T(1) : static_cast<T>(~T(0)));
-    if (op == Op::reduce_or) return row<Or, T>(T(0));
+    if (op == Op::reduce_and) return row<And, W>(is_bool ? W(1) : static_cast<W>(~W(0)));
+    if (op == Op::reduce_or) return row<Or, W>(W(0));
   }
   return {};
 }
