@@ -286,8 +286,10 @@ ValueId Builder::append(Op op, AttrId attrs) {
   body_.result_begin.push_back(static_cast<std::uint32_t>(body_.types.size()));
   def_.resize(body_.types.size(), static_cast<InstrId>(i));
   debug_.origin.push_back(origin_);
-  if (loc_.line != 0) debug_.locs.resize(i);  // of instructions without one
-  if (loc_.line != 0) debug_.locs.push_back(loc_);
+  if (loc_.line != 0) {
+    debug_.locs.resize(i);  // of instructions without one
+    debug_.locs.push_back(loc_);
+  }
   return types_.empty() ? kNoValue : first;
 }
 

@@ -1,6 +1,16 @@
 #include "bytecode/rewriter.h"
 
+#include "bytecode/inline_vector.h"
+
 namespace tfvm {
+
+void copy_mapped(Builder& b, const Body& from, const Instr& in, std::span<ValueId> map) {
+  InlineVector<ValueId, 8> operands;
+  for (ValueId v : in.operands) operands.push_back(map[index(v)]);
+  const ValueId first = b.copy(from, in, {operands.data(), operands.size()});
+  for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
+    map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
+}
 
 Rewriter::Rewriter(Builder& b, FunctionId source, bool copy_params) : b_(b), body_(b.tables().bodies[source.body]) {
   map_.assign(body_.num_values(), kNoValue);
@@ -21,13 +31,9 @@ std::span<const ValueId> Rewriter::operands(const Instr& in) {
 void Rewriter::copy(InstrId i) {
   const Instr in = body_.instr(i);
   begin(i);
-  const ValueId first = b_.copy(body_, in, operands(in));
-  if (first == kNoValue) return;
-  for (std::uint32_t k = 0; k < in.num_results; ++k) {
-    const auto now = static_cast<ValueId>(index(first) + k);
-    map(in.result(k), now);
-    if (in.op != Op::constant) b_.name_from(now, in.result(k));
-  }
+  copy_mapped(b_, body_, in, map_);
+  if (in.op == Op::constant) return;
+  for (std::uint32_t k = 0; k < in.num_results; ++k) b_.name_from((*this)(in.result(k)), in.result(k));
 }
 
 Result<FunctionId> Rewriter::seal() {

@@ -8,6 +8,9 @@
 
 namespace tfvm {
 
+// Appends an instruction of `from` on the operands that `map` (by values of `from`) gives, and maps its results.
+void copy_mapped(Builder& b, const Body& from, const Instr& in, std::span<ValueId> map);
+
 class Rewriter {
  public:
   // New parameters are made one for one where `copy_params`; else the caller maps them.

@@ -4,6 +4,7 @@
 #include "bytecode/aliasing.h"
 #include "bytecode/builder.h"
 #include "bytecode/expand/writes.h"
+#include "bytecode/rewriter.h"
 
 namespace tfvm {
 
@@ -131,19 +132,14 @@ void Builder::drop_dead(std::span<const std::uint8_t> live, std::span<const Valu
 
 std::vector<ValueId> inline_body(Builder& b, FunctionId f, std::span<const ValueId> args) {
   const Body& body = b.tables().bodies[f.body];
-  std::vector<ValueId> map(body.num_values(), kNoValue), operands;
+  std::vector<ValueId> map(body.num_values(), kNoValue);
   if (args.size() != body.num_params) {
     b.fail(Code::Internal, "inlining with a wrong number of arguments");
     return std::vector<ValueId>(body.results.size(), kNoValue);
   }
   std::copy(args.begin(), args.end(), map.begin());
   for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
-    const Instr in = body.instr(i);
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const ValueId first = b.copy(body, in, operands);
-    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
-      map[index(in.first_result) + k] = static_cast<ValueId>(index(first) + k);
+    copy_mapped(b, body, body.instr(i), map);
   }
   std::vector<ValueId> out;
   for (ValueId v : body.results) out.push_back(b.failed() ? kNoValue : map[index(v)]);

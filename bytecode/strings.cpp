@@ -4,19 +4,11 @@
 #include <iterator>
 
 #include "bytecode/hash.h"
+#include "bytecode/key_names.h"
 
 namespace tfvm {
 
-namespace {
-constexpr std::string_view kKeyNames[] = {
-#define KEY(n) #n,
-#define KEY2(n, text) text,
-#include "bytecode/keys.def"
-#undef KEY
-#undef KEY2
-};
 static_assert(std::size(kKeyNames) == static_cast<std::size_t>(Key::kCount));
-}  // namespace
 
 StringTable::StringTable() : slots_(1024) {
   for (std::string_view k : kKeyNames) intern(k);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "bytecode/rewriter.h"
+
 namespace tfvm {
 
 Result<FunctionId> rearrange(TransformEnv& env, FunctionId f, std::span<const std::uint32_t> params,
@@ -35,7 +37,7 @@ std::vector<ValueId> inline_kin(Builder& b, FunctionId f, std::span<const ValueI
   Tables& t = b.tables();
   const Body& body = t.bodies[f.body];
   const DebugInfo& debug = t.debugs[f.debug];
-  std::vector<ValueId> map(body.num_values(), kNoValue), operands;
+  std::vector<ValueId> map(body.num_values(), kNoValue);
   std::copy(args.begin(), args.end(), map.begin());
   b.reserve(body.num_instrs(), body.num_values());
   for (std::uint32_t i = 0; i < body.num_instrs() && !b.failed(); ++i) {
@@ -43,13 +45,9 @@ std::vector<ValueId> inline_kin(Builder& b, FunctionId f, std::span<const ValueI
     b.set_origin(kin == Kin::Parent        ? static_cast<InstrId>(i)
                  : i < debug.origin.size() ? debug.origin[i]
                                            : kNone<InstrId>);
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const ValueId first = b.copy(body, in, operands);
-    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
-      const std::uint32_t old = index(in.first_result) + k;
-      map[old] = static_cast<ValueId>(index(first) + k);
-      if (in.op == Op::constant) break;
+    copy_mapped(b, body, in, map);
+    for (std::uint32_t k = 0; in.op != Op::constant && k < in.num_results; ++k) {
+      const std::uint32_t old = index(in.result(k));
       if (kin == Kin::Parent) {
         b.name_from(map[old], static_cast<ValueId>(old));
       } else if (old < debug.values.size() && debug.values[old].origin != kNoValue) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "bytecode/infer/infer.h"
+#include "bytecode/key_names.h"
 
 namespace tfvm {
 
@@ -45,14 +46,7 @@ AttrType parse_attr_type(std::string_view s) {
 }
 
 Key known_key(std::string_view text) {
-  constexpr std::string_view kKeys[] = {
-#define KEY(n) #n,
-#define KEY2(n, text) text,
-#include "bytecode/keys.def"
-#undef KEY
-#undef KEY2
-  };
-  return static_cast<Key>(std::ranges::find(kKeys, text) - std::begin(kKeys));
+  return static_cast<Key>(std::ranges::find(kKeyNames, text) - std::begin(kKeyNames));
 }
 
 struct Row {

@@ -56,6 +56,12 @@ std::uint32_t add_node(Nest& n, const NestNode& given) {
   return static_cast<std::uint32_t>(n.nodes.size() - 1);
 }
 
+std::int64_t points(const Nest& n) {
+  std::int64_t p = 1;
+  for (std::int64_t e : n.extents) p *= e;
+  return p;
+}
+
 void compact(Nest& n) {
   std::vector<std::uint8_t> used(n.nodes.size(), 0);
   for (const Store& s : n.stores) used[s.node] = 1;

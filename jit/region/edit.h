@@ -1,5 +1,5 @@
 #pragma once
-// Small edits of nests.
+// Small edits of nests, and how many points they have.
 
 #include <cstdint>
 
@@ -11,6 +11,9 @@ namespace tfvm {
 // one, one with its operands the other way round where they commute, or the square of b - a for that of a - b.
 std::uint32_t add_access(Nest& n, const Access& a);
 std::uint32_t add_node(Nest& n, const NestNode& node);
+
+// The product of its extents.
+std::int64_t points(const Nest& n);
 
 // Keeps the nodes that a store or a reduction needs, and their accesses.
 void compact(Nest& n);

@@ -57,12 +57,6 @@ constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
 // An element of a value at a point of its loops: the only store of a nest.
 using Cheap = Nest;
 
-std::int64_t points(const Nest& n) {
-  std::int64_t p = 1;
-  for (std::int64_t e : n.extents) p *= e;
-  return p;
-}
-
 // Bytes of the elements that an access touches.
 std::int64_t touched(const Nest& n, const Access& a) {
   std::int64_t bytes = size_of(a.dtype);

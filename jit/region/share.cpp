@@ -17,12 +17,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 24;  // of a value: what 
 constexpr int kThroughMemory = 4;                           // a store and a load, in additions of a vector
 constexpr int kLeastSaved = 6;
 
-std::int64_t points(const Nest& n) {
-  std::int64_t p = 1;
-  for (std::int64_t e : n.extents) p *= e;
-  return p;
-}
-
 // Loops that a node changes along, as bits.
 std::vector<std::uint64_t> loops_of(const Nest& n) {
   std::vector<std::uint64_t> loops(n.nodes.size(), 0);

@@ -2,6 +2,7 @@
 // the residuals are known, and the linear part is built from the steps.
 #include <algorithm>
 
+#include "bytecode/rewriter.h"
 #include "transforms/simplify/failures.h"
 #include "transforms/split/rules.h"
 
@@ -66,13 +67,9 @@ struct Walk {
   }
 
   void copy_known(const Instr& in) {
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const ValueId first = known.copy(body, in, operands);
-    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
-      const ValueId v = map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
-      if (in.op != Op::constant) known.name_from(v, in.result(k));
-    }
+    copy_mapped(known, body, in, map);
+    for (std::uint32_t k = 0; in.op != Op::constant && k < in.num_results; ++k)
+      known.name_from(map[index(in.result(k))], in.result(k));
   }
 
   void instr(std::uint32_t i) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bytecode/externs.h"
+#include "bytecode/rewriter.h"
 #include "transforms/custom.h"
 #include "transforms/transpose/rules.h"
 
@@ -73,7 +74,7 @@ struct Walk {
   const Body& body;
   const DebugInfo& debug;
   Kin kin;
-  std::vector<ValueId> map, cts, operands;
+  std::vector<ValueId> map, cts;
   std::vector<std::uint8_t> linear;
 
   Walk(TransformEnv& e, Builder& builder, FunctionId f, Kin k)
@@ -96,11 +97,7 @@ struct Walk {
       return;
     }
     set_origin(i);
-    operands.clear();
-    for (ValueId v : in.operands) operands.push_back(map[index(v)]);
-    const ValueId first = b.copy(body, in, operands);
-    for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k)
-      map[index(in.result(k))] = static_cast<ValueId>(index(first) + k);
+    copy_mapped(b, body, in, map);
   }
 
   void backward(std::uint32_t i) {

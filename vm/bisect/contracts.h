@@ -6,7 +6,7 @@
 //   jvp         the function's results, and their central differences along the tangents
 //   split       the known part and the linear part, one after the other, are the function
 //   transpose   the products <ct, f(t) - f(0)> and <transposed(ct), t> are equal
-//   licm, dead_outputs, inline, contract   the function's results, up to rounding
+//   licm, dead_outputs, contract   the function's results, up to rounding
 
 #include <functional>
 #include <optional>

@@ -1,5 +1,6 @@
 #include "vm/plan/whole.h"
 
+#include "jit/region/edit.h"
 #include "jit/region/recompute.h"
 #include "vm/plan/unroll.h"
 
@@ -20,12 +21,6 @@ std::int64_t cost_of_nodes(const Nest& n) {
 
 // Those of machine code.
 bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
-
-std::int64_t points(const Nest& n) {
-  std::int64_t p = 1;
-  for (std::int64_t e : n.extents) p *= e;
-  return p;
-}
 
 }  // namespace
 
