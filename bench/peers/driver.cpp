@@ -2,8 +2,9 @@
 //
 //   peer_tfvm measure FILE CALLEE HOW SECONDS OUT IN.npy…
 //       samples of calls into the caller's outputs; HOW: `call` (tfvm_call) or `prepared` (tfvm_call_bound)
-//   peer_tfvm first FILE CALLEE OUT IN.npy…
-//       text to first result, in a first and in a second VM
+//   peer_tfvm first FILE CALLEE OUT BYTES IN.npy…
+//       text to first result, in a first and in a second VM; BYTES of memory that the caller has had in use stand ready
+//       for the outputs (0: they are fresh from the system, which clears each page at its first use)
 //   peer_tfvm start FILE CALLEE IN.npy…
 //       one call, then "ok": for the time of the whole process
 //
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,10 +59,31 @@ Workload read(char** argv, int first_input, int argc) {
   return w;
 }
 
+// The caller's memory for outputs: `ready` bytes whose pages were touched before; what doesn't fit is fresh memory.
+class Outputs {
+ public:
+  explicit Outputs(std::size_t ready) {
+    const std::int64_t dims[] = {static_cast<std::int64_t>(ready)};
+    ready_ = tfvm::must(Tensor::make({}, DType::I8, dims));
+    if (ready) std::memset(ready_.data(), 1, ready);
+  }
+  Tensor take(DType dtype, std::span<const std::int64_t> dims) {
+    Tensor t = tfvm::must(Tensor::make({}, dtype, dims));
+    const std::int64_t at = used_;
+    used_ += align_up(t.bytes());
+    if (used_ > ready_.bytes()) return t;
+    return Tensor::over(static_cast<std::byte*>(ready_.data()) + at, dtype, t.layout());
+  }
+
+ private:
+  Tensor ready_;
+  std::int64_t used_ = 0;
+};
+
 // A host of the C API, with the program's function for these inputs and memory for its outputs.
 class Host {
  public:
-  Host() { must(tfvm_vm_create(nullptr, &vm_, &e_)); }
+  explicit Host(std::size_t ready = 0) : memory_(ready) { must(tfvm_vm_create(nullptr, &vm_, &e_)); }
   Host(const Host&) = delete;
   ~Host() {
     tfvm_bound_release(bound_);
@@ -87,7 +110,7 @@ class Host {
       tfvm_view v = TFVM_VIEW;
       must(tfvm_output_type(f_, k, &v));
       const std::span dims(v.dims, static_cast<std::size_t>(v.rank));
-      outputs_.push_back(tfvm::must(Tensor::make({}, static_cast<DType>(v.dtype), dims)));
+      outputs_.push_back(memory_.take(static_cast<DType>(v.dtype), dims));
       out_.push_back(outputs_.back().data());
     }
     must(tfvm_context_create(vm_, nullptr, &context_, &e_));
@@ -104,6 +127,7 @@ class Host {
   void must(tfvm_status s) const {
     if (s != TFVM_OK) die(Error(Code::Internal, e_.message));
   }
+  Outputs memory_;
   tfvm_error e_ = TFVM_ERROR;
   tfvm_vm* vm_ = nullptr;
   tfvm_function* f_ = nullptr;
@@ -154,10 +178,10 @@ int measure(int argc, char** argv) {
 }
 
 int first(int argc, char** argv) {
-  const Workload w = read(argv, 5, argc);
+  const Workload w = read(argv, 6, argc);
   double seconds[2];
   for (double& t : seconds) {
-    Host host;
+    Host host(static_cast<std::size_t>(std::atoll(argv[5])));
     const Clock::time_point begin = Clock::now();
     host.load(w);
     host.call();
@@ -183,7 +207,7 @@ int start(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
   if (what == "measure" && argc > 6) return tfvm::measure(argc, argv);
-  if (what == "first" && argc > 4) return tfvm::first(argc, argv);
+  if (what == "first" && argc > 5) return tfvm::first(argc, argv);
   if (what == "start" && argc > 3) return tfvm::start(argc, argv);
   std::fputs("usage: peer_tfvm measure|first|start FILE CALLEE …; see bench/peers/driver.cpp\n", stderr);
   return 2;
