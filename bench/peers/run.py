@@ -21,7 +21,6 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-READY = 64 << 20  # bytes that a caller has for outputs
 MODULES = ("jax", "torch", "mlx", "drjit", "casadi", "numexpr", "onnxruntime")  # a peer's name begins with its module's
 
 
@@ -85,6 +84,12 @@ def write_inputs(name, folder):
     return HERE / program, function, files
 
 
+def output_bytes(name):
+    """Of memory for all outputs, each on lines of its own."""
+    w = harness.WORKLOADS[name]
+    return sum((4 * r.size + 63) // 64 * 64 for r in w.ref(w.inputs()))
+
+
 def compare(name, folder):
     import numpy as np
     w = harness.WORKLOADS[name]
@@ -114,10 +119,10 @@ def run_tfvm(a, name, how):
 def tfvm_latency(a, name, peer, repeat=3):
     """Text to first result: into memory that the caller has had in use, or fresh from the system (`tfvm_fresh`)."""
     line = {"workload": "compile_latency/" + name, "peer": peer, "threads": 1}
-    ready = 0 if peer == "tfvm_fresh" else READY
     with tempfile.TemporaryDirectory() as tmp:
         folder = Path(tmp)
         program, function, files = write_inputs(name, folder)
+        ready = 0 if peer == "tfvm_fresh" else output_bytes(name)
         found = [drive(a, folder, ["first", program, function, folder, ready, *files]) for _ in range(repeat)]
         bad = [f for f in found if "error" in f]
         if bad:
