@@ -39,7 +39,7 @@ std::vector<ValueType> tensors_of(const Tables& tables, std::span<const TypeId> 
 }  // namespace
 
 Result<Callee*> VM::find(std::string_view callee) {
-  if (Status s = load_library(); !s) return std::move(s).error();
+  add_library();
   if (callee.find_first_of("@(") == callee.npos) return program_.function(callee);
   const Result<ParsedCallee> parsed = parse_callee(tables_.strings, callee);
   if (!parsed) return parsed.error();

@@ -81,25 +81,13 @@ Result<std::unique_ptr<VM>> VM::create(const VmOptions& options) {
   return vm;
 }
 
-Status VM::load_library() {
-  if (has_library_) return ok();
-  Module ops, rules;
-  for (const EmbeddedFile& file : stdlib::files()) {
-    const std::string path = "stdlib/" + std::string(file.name);
-    Result<Module> m = parse_module(tables_.strings, file.bytes, path);
-    if (!m) return std::move(m).error();
-    const bool is_rules = stdlib::is_rules(file);
-    if (Status s = merge(is_rules ? rules : ops, *m, tables_.strings); !s) return s;
-  }
-  // Where memory is refused half way, the next one goes on there.
-  if (!has_rules_)
-    if (Status s = program_.load(std::move(rules), Space::Derivatives); !s) return s;
-  has_rules_ = true;
-  must_keep_ = true;
-  if (Status s = program_.load(std::move(ops), Space::Ops); !s) return s;
+// Only says where the library's functions stand: each is read when it is named first.
+void VM::add_library() {
+  if (has_library_) return;
+  for (const EmbeddedFile& file : stdlib::files())
+    program_.library(stdlib::is_rules(file) ? Space::Derivatives : Space::Ops)
+        .add("stdlib/" + std::string(file.name), file.bytes);
   has_library_ = true;
-  keep();
-  return ok();
 }
 
 void VM::register_op(const std::string& name, CustomOp op) {
@@ -172,8 +160,7 @@ Status VM::add_module(Module module, const FileLoader& files) {
         it != eager_.ops.end() && it->second->shape)
       shapes.emplace_back(e.op, by_shape_function(it->second));
   // Only what is computed needs the ops.
-  if (std::ranges::find(whole->globals, InitKind::Call, &Global::init) != whole->globals.end())
-    if (Status s = load_library(); !s) return s;
+  if (std::ranges::find(whole->globals, InitKind::Call, &Global::init) != whole->globals.end()) add_library();
   if (Status s = program_.load(*std::move(whole)); !s) return s;
   for (auto& [op, infer] : shapes) tables_.externs.at(op).infer = std::move(infer);
   globals_.resize(program_.module().globals.size());

@@ -86,15 +86,15 @@ class VM {
   std::mutex& lock() { return lock_; }  // of what follows, which is for who makes code itself (tools, tests)
   Tables& tables() { return tables_; }
   const Module& module() const { return program_.module(); }  // what was loaded
-  Program& program() { return (void)load_library(), program_; }
-  TransformEnv& transforms() { return (void)load_library(), env_; }
+  Program& program() { return add_library(), program_; }
+  TransformEnv& transforms() { return add_library(), env_; }
   PlanCache& plans() { return plans_; }
   Tiers& tiers() { return tiers_; }
 
  private:
   explicit VM(const VmOptions& options);
   static PlanOptions plan_options(const VmOptions& options, Tiers& tiers);
-  Status load_library();  // when it is needed first
+  void add_library();  // when it is needed first
   Status load_locked(Module module, const FileLoader& files);
   Status add_module(Module module, const FileLoader& files);
   Result<Tensor> initial_value(const Initial& initial, const FileLoader& files, Context& context);
@@ -135,7 +135,7 @@ class VM {
   const bool functionalize_;
   const NanTrap nan_trap_;
   const std::string debug_dir_;
-  bool sealed_ = false, has_library_ = false, has_rules_ = false, must_keep_ = false;  // the last: see keep
+  bool sealed_ = false, has_library_ = false, must_keep_ = false;  // the last: see keep
   std::unordered_map<FunctionId, std::shared_ptr<FunctionWrapper>> wrappers_;
   FunctionCache functions_;
   std::unique_ptr<DiskCache> disk_;       // null: none

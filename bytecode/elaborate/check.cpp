@@ -51,7 +51,7 @@ bool overflows(const Module& m, const TypePattern& type) {
 }  // namespace
 
 Result<bool> Program::check_function(const Template& f) {
-  const Source& user = source(Space::User);
+  const Source& user = user_;
   std::vector<TypeId> args;
   for (const Param& p : f.params) {
     if (p.typed && overflows(user.module, p.type))
@@ -71,7 +71,7 @@ Result<bool> Program::check_function(const Template& f) {
 
 std::vector<Error> Program::check() {
   Findings found;
-  const Source& user = source(Space::User);
+  const Source& user = user_;
   for (const Template& f : user.module.funcs)
     if (Result<bool> r = check_function(f); !r && !found.add(r.error(), f.loc)) return found.errors;
   NamedAttrs none;

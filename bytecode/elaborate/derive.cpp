@@ -152,7 +152,7 @@ Result<Callee*> Program::callee(const Source& source, std::uint32_t at, AttrScop
 
 Result<Callee*> Program::callee(const Module& pools, std::uint32_t at) {
   NamedAttrs none;
-  return callee(source(Space::User), pools, at, none);
+  return callee(user_, pools, at, none);
 }
 
 // `m` holds the text of the callee, the source the items that it names.
@@ -165,8 +165,14 @@ Result<Callee*> Program::callee(const Source& source, const Module& m, std::uint
     if (!inner) return inner;
     return transform(source, m, e, **inner, scope);
   }
-  const Item* item = source.module.find(e.name);
   const std::string name = "@" + std::string(t_.strings[e.name]);
+  if (source.space != Space::User) {
+    const Result<Library::Found> other = library(source.space).find(t_.strings[e.name]);
+    if (!other) return other.error();
+    if (!*other) return Error{Code::Name, name + " is not defined"};
+    return instance_by_name(*other->source, *other->function, m, e, scope);
+  }
+  const Item* item = source.module.find(e.name);
   if (!item) return Error{Code::Name, name + " is not defined"};
   if (item->kind == ItemKind::Derived) {
     if (!e.attrs.empty()) {
@@ -181,11 +187,17 @@ Result<Callee*> Program::callee(const Source& source, const Module& m, std::uint
     return callee(source, d.callee, none);
   }
   if (item->kind != ItemKind::Func) return Error{Code::Type, name + " is a param or buffer, not a function"};
+  return instance_by_name(source, source.module.funcs[item->at], m, e, scope);
+}
+
+// @f<axis=0>: `m` holds the text of the callee, the source the function.
+Result<Callee*> Program::instance_by_name(const Source& source, const Template& f, const Module& m, const CalleeExpr& e,
+                                          AttrScope& scope) {
   Result<AttrId> attrs = eval_attrs(t_, m, e.attrs, scope);
   if (!attrs) return attrs.error();
-  Result<TemplateCallee*> f = instance_of(source, source.module.funcs[item->at], *attrs);
-  if (!f) return f.error();
-  return static_cast<Callee*>(*f);
+  Result<TemplateCallee*> callee = instance_of(source, f, *attrs);
+  if (!callee) return callee.error();
+  return static_cast<Callee*>(*callee);
 }
 
 Result<AttrId> Program::transform_attrs(const Source& source, const Module& m, const CalleeExpr& e,

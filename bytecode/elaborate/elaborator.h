@@ -83,7 +83,7 @@ class Elaborator final : public AttrScope {
   bool op(const Stmt& s);
   bool prim(const Stmt& s, Op op);
   bool core(const Stmt& s, const CoreRow& row);
-  bool library(const Stmt& s, const Template& f);
+  bool library(const Stmt& s, const Library::Found& found);
   bool reduce_function(const Stmt& s);
   bool unknown_op(const Stmt& s);
   bool custom(const Stmt& s, const Extern& e);

@@ -55,7 +55,7 @@ Result<FunctionId> Program::op_as_function(StrId op, std::span<const TypeId> arg
 }
 
 Result<FunctionId> Program::extern_rule(StrId op, Key kind, std::span<const TypeId> args) {
-  const Source& user = source(Space::User);
+  const Source& user = user_;
   if (const Node* n = declared_rule(user.module, op, kind)) {
     NamedAttrs none;
     return n->kind == NodeKind::Str ? op_as_function(n->str, args) : made(callee(user, n->at, none), args);
@@ -71,7 +71,7 @@ Result<FunctionId> Program::extern_rule(StrId op, Key kind, std::span<const Type
 
 bool Program::has_extern_rule(StrId op, Key kind) const {
   const auto host = host_rules_.find(op);
-  return declared_rule(source(Space::User).module, op, kind) ||
+  return declared_rule(user_.module, op, kind) ||
          (host != host_rules_.end() && !host_rule(host->second, kind).empty());
 }
 

@@ -56,7 +56,7 @@ bool Elaborator::op(const Stmt& s) {
     return *ref.prim == Op::reduce ? reduce_function(s) : prim(s, *ref.prim);
   if (const auto it = m_.op_names.find(s.op); it != m_.op_names.end()) return custom(s, m_.externs[it->second.at]);
   if (ref.core) return core(s, *ref.core);
-  if (ref.function) return library(s, *ref.function);
+  if (ref.function) return library(s, ref.function);
   return unknown_op(s);
 }
 
@@ -155,10 +155,11 @@ bool Elaborator::core(const Stmt& s, const CoreRow& row) {
   return define(s, results);
 }
 
-bool Elaborator::library(const Stmt& s, const Template& f) {
+bool Elaborator::library(const Stmt& s, const Library::Found& found) {
+  const Template& f = *found.function;
   AttrId attrs = t_.attrs.empty();
   if (!attributes(s, {}, attrs)) return false;
-  Result<TemplateCallee*> callee = p_.instance_of(p_.source(Space::Ops), f, attrs);
+  Result<TemplateCallee*> callee = p_.instance_of(*found.source, f, attrs);
   if (!callee) return callee_error(Error(callee.error()), what(s), true);
   if (s.operands.count != f.params.size())
     return fail(Code::Type, what(s) + " takes " + std::to_string(f.params.size()) +
@@ -180,7 +181,8 @@ bool Elaborator::unknown_op(const Stmt& s) {
   for (std::size_t k = 0; k < kOps; ++k)
     if (!is_internal(static_cast<Op>(k))) known.push_back(info(static_cast<Op>(k)).name);
   for (const CoreRow& row : core_rows()) known.push_back(row.name);
-  for (const Template& f : p_.source(Space::Ops).module.funcs) known.push_back(t_.strings[f.name]);
+  const std::vector<std::string_view> library = p_.library(Space::Ops).names();
+  known.insert(known.end(), library.begin(), library.end());
   std::string message = "unknown op '" + name + "'";
   if (const std::string near = near_miss(name, known); !near.empty()) message += "; did you mean '" + near + "'?";
   return fail(Code::Name, message);

@@ -73,12 +73,8 @@ Result<Module> merge_imports(Tables& t, Module main, const ModuleLoader& load) {
   return std::move(in.out);
 }
 
-Status Program::load(Module module, Space space) {
-  Source& source = sources_[static_cast<std::size_t>(space)];
-  if (space != Space::User) {
-    source.module = std::move(module);
-    return check_names(source.module, t_.strings);
-  }
+Status Program::load(Module module) {
+  Source& source = user_;
   std::vector<TypeId> types = global_types_;
   for (const Global& g : module.globals) {
     const auto type = concrete_type(t_, module, g.type);
@@ -124,18 +120,15 @@ GlobalUse Program::global(const Source& source, std::uint32_t at) const {
 }
 
 const Program::OpRef& Program::find_op(StrId name) {
-  const auto [it, fresh] = ops_.try_emplace(name);
-  OpRef& ref = it->second;
-  if (!fresh) return ref;
-  ref.prim = tfvm::find_op(t_.strings[name]);
-  ref.core = find_core(t_.strings[name]);
-  const Module& lib = source(Space::Ops).module;
-  if (const Item* item = lib.find(name); item && item->kind == ItemKind::Func) ref.function = &lib.funcs[item->at];
-  return ref;
+  if (const auto it = ops_.find(name); it != ops_.end()) return it->second;
+  OpRef ref{tfvm::find_op(t_.strings[name]), find_core(t_.strings[name]), {}};
+  // That each text of the library can be read, its tests show.
+  if (const Result<Library::Found> found = ops_library_.find(t_.strings[name])) ref.function = *found;
+  return ops_.emplace(name, ref).first->second;
 }
 
 Result<Callee*> Program::function(std::string_view name) {
-  const Source& user = source(Space::User);
+  const Source& user = user_;
   const StrId id = t_.strings.intern(name);
   const Item* item = user.module.find(id);
   NamedAttrs none;
@@ -176,7 +169,7 @@ Result<Step> Program::entry(Callee& f, std::span<const TypeId> args) {
 
 Result<Step> Program::step(const Test& test, const Stmt& stmt, const LocalTypes& types) {
   Bindings none;
-  Elaborator e(*this, source(Space::User), test.loc, none);
+  Elaborator e(*this, user_, test.loc, none);
   std::vector<Local> inputs;
   std::vector<StrId> names;
   std::vector<Local> rebound;
@@ -214,7 +207,7 @@ Result<Expectation> Program::expectation(const Test& test, const Stmt& stmt, con
 }
 
 Result<Initial> Program::initial(std::uint32_t at) {
-  const Source& user = source(Space::User);
+  const Source& user = user_;
   const Global& g = user.module.globals[at];
   Initial out{global(user, at), g.is_buffer, {}};
   if (g.init == InitKind::File) {
@@ -243,17 +236,13 @@ std::optional<std::int64_t> Program::axis_size(StrId name) const {
   return std::nullopt;
 }
 
-bool Program::has(std::string_view name) const {
-  const StrId id = t_.strings.find(name);
-  return id != kNone<StrId> && source(Space::Derivatives).module.find(id) != nullptr;
-}
+bool Program::has(std::string_view name) const { return rules_.has(name); }
 
 Result<FunctionId> Program::instantiate(std::string_view name, std::span<const TypeId> args) {
-  const Source& rules = source(Space::Derivatives);
-  const Item* item = rules.module.find(t_.strings.intern(name));
-  if (!item || item->kind != ItemKind::Func)
-    return Error{Code::Name, "there is no derivative rule '" + std::string(name) + "'"};
-  Result<TemplateCallee*> f = instance_of(rules, rules.module.funcs[item->at], t_.attrs.empty());
+  const Result<Library::Found> rule = rules_.find(name);
+  if (!rule) return rule.error();
+  if (!*rule) return Error{Code::Name, "there is no derivative rule '" + std::string(name) + "'"};
+  Result<TemplateCallee*> f = instance_of(*rule->source, *rule->function, t_.attrs.empty());
   if (!f) return f.error();
   return (*f)->instantiate(args);
 }

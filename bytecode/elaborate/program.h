@@ -1,6 +1,7 @@
 #pragma once
-// A program as loaded: the user's module with its imports, the stdlib and the derivative rules, each in a namespace of
-// its own. Makes typed, hash-consed functions of them on demand; what is wrong with a body is found when it is made.
+// A program as loaded: the user's module with its imports, and the libraries of ops and of derivative rules, each in a
+// namespace of its own. Makes typed, hash-consed functions of them on demand; what is wrong with a body is found when
+// it is made.
 
 #include <deque>
 #include <functional>
@@ -11,18 +12,12 @@
 
 #include "bytecode/builder.h"
 #include "bytecode/elaborate/callee.h"
+#include "bytecode/elaborate/library.h"
 #include "bytecode/elaborate/step.h"
 #include "bytecode/expand/core.h"
 #include "bytecode/externs.h"
 
 namespace tfvm {
-
-enum class Space : std::uint8_t { User, Ops, Derivatives };
-
-struct Source {
-  Module module;
-  Space space;
-};
 
 // Gives the module at a path, which is relative to the importing file where it isn't absolute.
 using ModuleLoader = std::function<Result<Module>(const std::string& path)>;
@@ -41,13 +36,16 @@ inline constexpr std::string_view kNoAxis = "no vmap around this has axis_name="
 
 class Program final : public DerivativeRules {
  public:
-  Program(Tables& t, ProgramOptions options) : t_(t), options_(options) {}
+  Program(Tables& t, ProgramOptions options)
+      : t_(t), options_(options), ops_library_(t.strings, Space::Ops), rules_(t.strings, Space::Derivatives) {}
   Program(const Program&) = delete;
 
-  // The libraries once, before any use. A user's modules have their imports merged in; the items of each join those
-  // that are there, so names are unique, and a load that fails adds nothing.
-  Status load(Module module, Space space = Space::User);
-  const Module& module() const { return sources_[0].module; }
+  // A user's modules have their imports merged in; the items of each join those that are there, so names are unique,
+  // and a load that fails adds nothing.
+  Status load(Module module);
+  const Module& module() const { return user_.module; }
+  // Of Ops or Derivatives: texts are added before the first use.
+  Library& library(Space space) { return space == Space::Ops ? ops_library_ : rules_; }
 
   // @name or a derived function of the user's module; with types, ready to run.
   Result<Callee*> function(std::string_view name);
@@ -73,13 +71,12 @@ class Program final : public DerivativeRules {
   struct OpRef {
     std::optional<Op> prim;
     const CoreRow* core = nullptr;
-    const Template* function = nullptr;
+    Library::Found function;
     bool known() const { return prim || core || function; }
   };
   const OpRef& find_op(StrId name);
   Tables& tables() { return t_; }
   const ProgramOptions& options() const { return options_; }
-  const Source& source(Space s) const { return sources_[static_cast<std::size_t>(s)]; }
   Result<Callee*> callee(const Source& source, std::uint32_t expr, AttrScope& scope);
   // `given` is a Dict with some of the function's attribute parameters.
   Result<TemplateCallee*> instance_of(const Source& source, const Template& f, AttrId given);
@@ -108,6 +105,8 @@ class Program final : public DerivativeRules {
   Result<Callee*> callee(const Source& source, const Module& pools, std::uint32_t at, AttrScope& scope);
   Result<Callee*> transform(const Source& source, const Module& pools, const CalleeExpr& e, Callee& inner,
                             AttrScope& scope);
+  Result<Callee*> instance_by_name(const Source& source, const Template& f, const Module& m, const CalleeExpr& e,
+                                   AttrScope& scope);
   // `bound`: the globals that argnums names.
   Result<AttrId> transform_attrs(const Source& source, const Module& pools, const CalleeExpr& e,
                                  std::span<const AttrSpec> specs, AttrScope& scope, Callee& inner,
@@ -120,7 +119,8 @@ class Program final : public DerivativeRules {
 
   Tables& t_;
   ProgramOptions options_;
-  Source sources_[3] = {{{}, Space::User}, {{}, Space::Ops}, {{}, Space::Derivatives}};
+  Source user_{{}, Space::User};
+  Library ops_library_, rules_;
   std::vector<TypeId> global_types_;
   std::map<std::pair<const Template*, AttrId>, std::unique_ptr<TemplateCallee>> templates_;
   std::map<std::tuple<StrId, const Callee*, AttrId, std::vector<std::int64_t>>, std::unique_ptr<Callee>> derived_;

@@ -44,7 +44,7 @@ bool Elaborator::write_random(const Stmt& s, Op op, const Values& operands) {
     if (!core_call(plain, *draw.core, {operands[1]}, attrs)) return false;
   } else {
     if (!draw.function) return fail(Code::Name, what(s) + " needs the standard library");
-    Result<TemplateCallee*> callee = p_.instance_of(p_.source(Space::Ops), *draw.function, attrs);
+    Result<TemplateCallee*> callee = p_.instance_of(*draw.function.source, *draw.function.function, attrs);
     if (!callee) return callee_error(Error(callee.error()), what(s), true);
     if (!emit_call(**callee, {operands[1]}, t_.attrs.none(), last_)) return false;
   }

@@ -57,7 +57,7 @@ struct Comment {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view source) : s_(source) {}
+  explicit Lexer(std::string_view source, std::uint32_t first_line = 1) : s_(source), line_(first_line) {}
   Token next();
   // Goes on `skip` bytes behind the start of the token just read: a%2 and a-2 inside an expression.
   void rewind_into(const Token& t, std::uint32_t skip) { pos_ = t.begin + skip; }

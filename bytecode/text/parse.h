@@ -10,8 +10,10 @@
 namespace tfvm {
 
 // Errors: Code::Syntax; Code::Name for a local that is not defined where it is used and for an item defined twice.
-// @names are not looked up (check_names), nor are ops and attributes (elaborate). `file` is for places only.
-Result<Module> parse_module(StringTable& strings, std::string_view source, std::string_view file);
+// @names are not looked up (check_names), nor are ops and attributes (elaborate). `file` is for places only, and
+// so is `first_line`, of a text that is a part of the file.
+Result<Module> parse_module(StringTable& strings, std::string_view source, std::string_view file,
+                            std::uint32_t first_line = 1);
 
 // What a formatter needs besides the module.
 struct SourceNotes {

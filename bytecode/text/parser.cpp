@@ -8,8 +8,9 @@
 
 namespace tfvm {
 
-Parser::Parser(StringTable& strings, std::string_view source, std::string_view file, SourceNotes* notes)
-    : strings_(strings), lexer_(source), notes_(notes) {
+Parser::Parser(StringTable& strings, std::string_view source, std::string_view file, SourceNotes* notes,
+               std::uint32_t first_line)
+    : strings_(strings), lexer_(source, first_line), notes_(notes) {
   m_.file = strings.intern(file);
   if (source.size() >= std::numeric_limits<std::uint32_t>::max()) {
     fail_at({}, "a text of 4 GiB or more");
@@ -124,8 +125,9 @@ Result<Module> Parser::only_literal() {
   return std::move(m_);
 }
 
-Result<Module> parse_module(StringTable& strings, std::string_view source, std::string_view file) {
-  return Parser(strings, source, file, nullptr).module();
+Result<Module> parse_module(StringTable& strings, std::string_view source, std::string_view file,
+                            std::uint32_t first_line) {
+  return Parser(strings, source, file, nullptr, first_line).module();
 }
 
 Result<Module> parse_module(StringTable& strings, std::string_view source, std::string_view file, SourceNotes& notes) {

@@ -13,7 +13,8 @@ namespace tfvm {
 
 class Parser {
  public:
-  Parser(StringTable& strings, std::string_view source, std::string_view file, SourceNotes* notes);
+  Parser(StringTable& strings, std::string_view source, std::string_view file, SourceNotes* notes,
+         std::uint32_t first_line = 1);
   Result<Module> module();
   Result<ParsedCallee> only_callee();
   Result<Module> only_literal();

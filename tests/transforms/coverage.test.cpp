@@ -34,10 +34,10 @@ TEST(Coverage, EveryMissingRuleIsNamedInTheOpTable) {
 TEST(Coverage, DerivativeRulesAreForOpsThatExist) {
   TransformProgram p;
   ASSERT_TRUE(p.load(""));
-  Result<Module> m = parse_module(p.t.strings, TransformProgram::library(true), "derivatives");
-  ASSERT_TRUE(m);
-  for (const Template& f : m->funcs) {
-    const std::string_view name = p.t.strings[f.name];
+  Library& rules = p.program.library(Space::Derivatives);
+  for (const std::string_view name : rules.names()) {
+    const Result<Library::Found> f = rules.find(name);
+    ASSERT_TRUE(f) << name;
     const std::size_t dot = name.find('.');
     if (dot == name.npos) continue;  // a function that rules call
     const std::optional<Op> op = find_op(name.substr(0, dot));
@@ -45,7 +45,7 @@ TEST(Coverage, DerivativeRulesAreForOpsThatExist) {
     const auto& specs = info(*op).operands;
     EXPECT_TRUE(std::ranges::any_of(specs, [&](const OperandSpec& s) { return s.name == name.substr(dot + 1); }))
         << name;
-    EXPECT_EQ(f.params.size(), specs.size() + 2) << name;
+    EXPECT_EQ(f->function->params.size(), specs.size() + 2) << name;
   }
 }
 

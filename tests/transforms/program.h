@@ -20,24 +20,17 @@ struct TransformProgram {
   Program program{t, {.builder = {}, .transforms = &rows}};
   std::vector<std::unique_ptr<ParsedCallee>> callees;
 
-  TransformProgram() { env.derivatives = &program; }
-
-  static std::string library(bool derivatives) {
-    std::string all;
+  TransformProgram() {
+    env.derivatives = &program;
     for (const EmbeddedFile& f : stdlib::files())
-      if (stdlib::is_rules(f) == derivatives) all += f.bytes;
-    return all;
+      program.library(stdlib::is_rules(f) ? Space::Derivatives : Space::Ops)
+          .add("stdlib/" + std::string(f.name), f.bytes);
   }
 
   Status load(std::string_view text) {
-    const std::pair<Space, std::string> parts[] = {
-        {Space::Ops, library(false)}, {Space::Derivatives, library(true)}, {Space::User, std::string(text)}};
-    for (const auto& [space, source] : parts) {
-      Result<Module> m = parse_module(t.strings, source, space == Space::User ? "test" : "stdlib");
-      if (!m) return m.error();
-      if (Status s = program.load(std::move(*m), space); !s) return s;
-    }
-    return ok();
+    Result<Module> m = parse_module(t.strings, text, "test");
+    if (!m) return m.error();
+    return program.load(std::move(*m));
   }
 
   // "grad(@f, argnums=[1])" for argument types "f64[3] f64".

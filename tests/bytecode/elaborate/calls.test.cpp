@@ -57,12 +57,12 @@ TEST(Calls, CoreOpsOfTheStdlibAreCalls) {
       ret %y
     })",
            R"(
-    func @double<by: int = 2>(%x: f[..]) {
-      %y = mul %x, (by)
-      %z = call @helper(%y)
-      ret %z
-    }
-    func @helper(%x: f[..]) { ret %x })");
+func @double<by: int = 2>(%x: f[..]) {
+  %y = mul %x, (by)
+  %z = call @helper(%y)
+  ret %z
+}
+func @helper(%x: f[..]) { ret %x })");
   EXPECT_EQ(p.function("f", "f64[2]"), R"(
 func @f(%x: f64[2]) -> (f64[2], f64[2]) {
   %y = call @double(%x)

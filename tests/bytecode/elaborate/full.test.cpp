@@ -227,7 +227,7 @@ TEST(Full, IsKnownByTheText) {
       ret %y
     }
     )");
-  const Source& user = p.program.source(Space::User);
+  const Source user{p.program.module(), Space::User};
   std::string full;
   for (const Template& f : user.module.funcs)
     if (p.program.is_full(user, f)) full += std::string(p.tables->strings[f.name]) + ' ';

@@ -18,10 +18,11 @@ struct Loaded {
   Program program;
   std::string load_error;
 
+  // `stdlib` outlives it.
   explicit Loaded(std::string_view text, std::string_view stdlib = {}, const TransformTable* transforms = nullptr)
       : program(*tables, {{}, transforms}) {
-    add(stdlib, Space::Ops);
-    add(text, Space::User);
+    program.library(Space::Ops).add("test.tfa", stdlib);
+    add(text);
   }
 
   static std::string describe(const Error& e) {
@@ -67,13 +68,13 @@ struct Loaded {
   }
 
  private:
-  void add(std::string_view text, Space space) {
+  void add(std::string_view text) {
     Result<Module> m = parse_module(tables->strings, text, "test.tfa");
     if (!m) {
       load_error = describe(m.error());
       return;
     }
-    if (Status s = program.load(std::move(*m), space); !s) load_error = describe(s.error());
+    if (Status s = program.load(std::move(*m)); !s) load_error = describe(s.error());
   }
 };
 
