@@ -40,7 +40,8 @@ struct AccessCode {
   std::uint32_t base = 0;
   std::int64_t offset = 0;  // in elements
   std::uint8_t size = 4;
-  bool contiguous = false;  // over a window
+  DType dtype = DType::F32;  // of the elements
+  bool contiguous = false;   // over a window
   std::vector<std::int64_t> strides;
 };
 

@@ -105,7 +105,7 @@ void plan_loops(const Nest& nest, NestCode& code) {
   if (code.point_cost > kDear) code.block = kBlock / 4;
   std::vector<Loop> loops = ordered_loops(nest, code.mode);
   for (const Access* a : all_accesses(nest)) {
-    AccessCode c{a->base, a->offset, static_cast<std::uint8_t>(size_of(a->dtype)), false, {}};
+    AccessCode c{a->base, a->offset, static_cast<std::uint8_t>(size_of(a->dtype)), a->dtype, false, {}};
     for (const Loop& l : loops) c.strides.push_back(l.extent == 1 ? 0 : a->strides[l.source]);
     code.accesses.push_back(std::move(c));
   }

@@ -86,12 +86,18 @@ void Body::inst(LaneId v) {
       return load(v);
     case LaneOp::LoadBool:
       return load_bool(v);
+    case LaneOp::LoadHalf:
+      return load_half(v);
     case LaneOp::Iota:
       return iota(v);
     case LaneOp::Store:
       return store(v);
     case LaneOp::StoreBool:
       return store_bool(v);
+    case LaneOp::StoreHalf:
+      return store_half(v);
+    case LaneOp::RoundHalf:
+      return round_half(v);
     case LaneOp::LoadPlace:
     case LaneOp::StorePlace:
     case LaneOp::RestMask:

@@ -31,10 +31,13 @@ class Body {
   void convert(LaneId v);
   void load(LaneId v);
   void load_bool(LaneId v);
+  void load_half(LaneId v);
   void load_strided(LaneId v);
   void iota(LaneId v);
   void store(LaneId v);
   void store_bool(LaneId v);
+  void store_half(LaneId v);
+  void round_half(LaneId v);
   void place(LaneId v);
   void upper(LaneId v);
   void check(LaneId v);
@@ -58,6 +61,7 @@ class Body {
     return e_.reg_bytes() == 64 ? ax::Vec(ax::ymm(r.id())) : ax::Vec(ax::xmm(r.id()));
   }
   ax::Vec sized(const ax::Reg& r, int bytes) const;
+  void widen(const ax::Vec& to, const ax::Mem& from, DType d);
   void mask_to_bytes(const ax::Reg& mask, const ax::Vec& out);
   aj::Operand upper_or_lower(LaneId v, int half_index);
   void store_operand(const ax::Mem& to, const ax::Reg& from, DType d);

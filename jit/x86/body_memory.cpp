@@ -1,4 +1,5 @@
 // Loads and stores: whole registers, the first lanes by masks, strided lanes by gathers and one by one, bytes of bools.
+#include <algorithm>
 #include <bit>
 
 #include "jit/x86/body.h"
@@ -29,7 +30,7 @@ ax::Mem Body::address(At at, int size) {
   if (p.gp < 0) a_.mov(base, e_.at(p.slot));
   if (p.is_indexed) return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)));
   if (trip_ == Trip::One || s.inner == Inner::Same) return ax::ptr(base, at.displacement);
-  const int lanes = s.dtype == DType::Bool ? lanes_of(4) : lanes_of(size);
+  const int lanes = lanes_of(std::max(size, 4));
   return ax::ptr(base, Emission::kIndex, static_cast<std::uint32_t>(log2(size)),
                  at.part * lanes * size + at.displacement);
 }
@@ -64,6 +65,9 @@ void Body::each_lane(At at, int size, int count, bool is_load) {
     if (size == 1) {
       a_.movzx(ax::eax, from);
       a_.mov(to, ax::al);
+    } else if (size == 2) {
+      a_.movzx(ax::eax, from);
+      a_.mov(to, ax::ax);
     } else {
       a_.mov(value, from);
       a_.mov(to, value);

@@ -78,10 +78,12 @@ void NestEmitter::split() {
         return true;
       case LaneOp::Load:
       case LaneOp::LoadBool:
+      case LaneOp::LoadHalf:
       case LaneOp::Iota:
         return shape_.accesses[i.in[0]].inner == Inner::Same;
       case LaneOp::Store:
       case LaneOp::StoreBool:
+      case LaneOp::StoreHalf:
       case LaneOp::Call:
       case LaneOp::CallPart:
         return false;

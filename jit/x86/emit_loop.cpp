@@ -121,10 +121,12 @@ bool LoopEmitter::is_same(LaneId v) const {
       return true;
     case LaneOp::Load:
     case LaneOp::LoadBool:
+    case LaneOp::LoadHalf:
     case LaneOp::Iota:
       return is_fixed(i.in[0]);
     case LaneOp::Store:
     case LaneOp::StoreBool:
+    case LaneOp::StoreHalf:
     case LaneOp::Next:
     case LaneOp::Call:
     case LaneOp::CallPart:

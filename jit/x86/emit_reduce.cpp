@@ -58,6 +58,7 @@ void ReduceEmitter::find_levels(Line l) {
         return 0;
       case LaneOp::Load:
       case LaneOp::LoadBool:
+      case LaneOp::LoadHalf:
       case LaneOp::Iota: {
         const ShapeAccess& a = shape_.accesses[i.in[0]];
         const bool is_still = a.is_still || shape_.within == 0;

@@ -59,8 +59,8 @@ bool is_mask(LaneOp op) {
 }
 
 bool has_effect(LaneOp op) {
-  return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::StorePlace || op == LaneOp::SetSum ||
-         op == LaneOp::Next || op == LaneOp::Check;
+  return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::StoreHalf || op == LaneOp::StorePlace ||
+         op == LaneOp::SetSum || op == LaneOp::Next || op == LaneOp::Check;
 }
 bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 

@@ -108,6 +108,7 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
   switch (i.op) {
     case LaneOp::Load:
     case LaneOp::LoadBool:
+    case LaneOp::LoadHalf:
     case LaneOp::Iota:
     case LaneOp::Const:
     case LaneOp::LoadPlace:
@@ -116,6 +117,7 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
       return;
     case LaneOp::Store:
     case LaneOp::StoreBool:
+    case LaneOp::StoreHalf:
       return fn(i.in[0]);
     case LaneOp::Next:
       for (LaneId n : next) fn(n);

@@ -9,17 +9,20 @@ enum class LaneOp : std::uint8_t {
   Const,      // bits in every lane
   Load,       // in[0]: access; imm: part
   LoadBool,   // the same, of bytes 0 and 1 -> mask of 4-byte lanes
+  LoadHalf,   // the same, of f16 or bf16 -> f32 lanes
   Iota,       // in[0]: access; imm: part -> i64 lanes, of narrow ones i32 lanes
   Store,      // in[0]: value, in[1]: access; imm: part
   StoreBool,  // the same, of a mask of 4-byte lanes
+  StoreHalf,  // the same, of f32 lanes that are values of f16 or bf16; of f16 it rounds
   Add,
   Sub,
   Mul,
   Div,
   Sqrt,
-  Round,    // imm: nearest even, down, up, to zero
-  Fma,      // imm: 1 negates the product, 2 negates the third
-  Compare,  // imm: predicate of vcmpps
+  Round,      // imm: nearest even, down, up, to zero
+  RoundHalf,  // f32 lanes to values of f16
+  Fma,        // imm: 1 negates the product, 2 negates the third
+  Compare,    // imm: predicate of vcmpps
   IAdd,
   ISub,
   IMul,     // low halves of 4-byte lanes

@@ -135,7 +135,8 @@ void Lowering::node(const NestNode& n, Lanes& out) {
         return;
       }
       LaneInst inst;
-      inst.op = is_bool ? LaneOp::LoadBool : LaneOp::Load;
+      const bool is_half = size_of(shape_.accesses[n.access].dtype) == 2;
+      inst.op = is_bool ? LaneOp::LoadBool : is_half ? LaneOp::LoadHalf : LaneOp::Load;
       inst.width = static_cast<std::uint8_t>(is_bool ? 4 : width);
       inst.in[0] = n.access;
       inst.bits = n.bits;
@@ -202,14 +203,15 @@ const std::vector<LaneId>& Lowering::masks(std::uint32_t node, int width) {
 }
 
 void Lowering::store(const ShapeStore& s, const std::vector<LaneId>& parts) {
-  const DType d = shape_.nodes[s.node].dtype;
+  const DType d = shape_.nodes[s.node].dtype, to = shape_.accesses[s.access].dtype;
   const bool is_bool = d == DType::Bool;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
+  const std::vector<LaneId> values = to == DType::BF16 ? rounded(parts, to) : parts;
+  for (std::size_t k = 0; k < values.size(); ++k) {
     LaneInst inst;
-    inst.op = is_bool ? LaneOp::StoreBool : LaneOp::Store;
+    inst.op = is_bool ? LaneOp::StoreBool : size_of(to) == 2 ? LaneOp::StoreHalf : LaneOp::Store;
     inst.width = is_bool ? 4 : static_cast<std::uint8_t>(size_of(d));
     inst.imm = static_cast<std::uint8_t>(k);
-    inst.in[0] = parts[k];
+    inst.in[0] = values[k];
     inst.in[1] = s.access;
     inst.bits = static_cast<std::uint32_t>(s.displacement);
     code_.add(inst);

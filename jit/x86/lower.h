@@ -47,6 +47,8 @@ class Lowering {
   std::vector<LaneId> narrow(std::uint32_t node);
   // `parts` of dtype `from` converted: rows of the op cast, and iota.
   bool cast(DType from, DType to, const std::vector<LaneId>& parts, Lanes& out);
+  // f32 lanes as values of f16 or bf16.
+  std::vector<LaneId> rounded(const std::vector<LaneId>& parts, DType to);
   // op(a, b), all of one dtype, not bool; any number of parts.
   Lanes combine(Op op, const Lanes& a, const Lanes& b);
   // The lanes of a bool value as 0 and 1, any other value itself.

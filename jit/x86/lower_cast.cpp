@@ -1,6 +1,7 @@
 // Conversions. Those without a row here are called.
 #include <bit>
 
+#include "jit/x86/halves.h"
 #include "jit/x86/lower.h"
 
 namespace tfvm::x86 {
@@ -141,7 +142,9 @@ void to_bool(Lowering& low, const NestNode& n, Lanes& out) {
 
 bool cast_row(Lowering& low, const NestNode& n, Lanes& out) {
   const DType from = low.dtype(n.in[0]);
-  if (from == n.dtype) {
+  if (n.bits != 0) {
+    out.parts = low.rounded(low.value(n.in[0]).parts, n.bits == rounds_to(DType::F16) ? DType::F16 : DType::BF16);
+  } else if (from == n.dtype) {
     out = low.value(n.in[0]);
   } else if (from == DType::Bool) {
     from_bool(low, n, out);
@@ -189,6 +192,25 @@ bool Lowering::cast(DType from, DType to, const std::vector<LaneId>& parts, Lane
   code_.rare.clear();
   out.parts = code_.call(std::move(call));
   return true;
+}
+
+// bf16 as math::f32_to_bf16 has it: to nearest even by adding just less than half of the last bit, or just half.
+std::vector<LaneId> Lowering::rounded(const std::vector<LaneId>& parts, DType to) {
+  std::vector<LaneId> out;
+  for (LaneId x : parts) {
+    if (to == DType::F16) {
+      out.push_back(code_.op(LaneOp::RoundHalf, 4, x));
+      continue;
+    }
+    const LaneId last =
+        code_.op(LaneOp::And, 4, code_.op(LaneOp::ShrL, 4, x, kNoLane, kNoLane, 16), code_.constant(4, 1));
+    const LaneId near = code_.op(LaneOp::IAdd, 4, code_.op(LaneOp::IAdd, 4, x, code_.constant(4, 0x7fff)), last);
+    const LaneId quiet = code_.op(LaneOp::Or, 4, x, code_.constant(4, 0x400000));
+    const LaneId nan = code_.op(LaneOp::Compare, 4, x, x, kNoLane, 0x03);
+    const LaneId bits = code_.op(LaneOp::Select, 4, nan, quiet, near);
+    out.push_back(code_.op(LaneOp::And, 4, bits, code_.constant(4, 0xffff0000u)));
+  }
+  return out;
 }
 
 LowerFn find_cast_row(Op op) { return find_lower_row(kRows, op); }

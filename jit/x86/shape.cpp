@@ -6,6 +6,7 @@
 
 #include "jit/region/loops.h"
 #include "jit/region/time.h"
+#include "jit/x86/halves.h"
 
 namespace tfvm::x86 {
 
@@ -129,7 +130,7 @@ class TakeApart {
     s.nodes = nest_.nodes;
     for (NestNode& n : s.nodes) {
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
-      const Place p = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+      const Place p = add_access(n.access, loops_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota);
       n.access = p.access;
       n.bits = static_cast<std::uint64_t>(p.displacement);
     }
@@ -205,7 +206,12 @@ void put(std::string& s, std::uint64_t v) {
 }  // namespace
 
 Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) {
-  return nest.has_reduction() ? take_reduction_apart(nest, reg_bytes) : TakeApart(nest, reg_bytes).run();
+  const auto take = [&](const Nest& n) {
+    return n.has_reduction() ? take_reduction_apart(n, reg_bytes) : TakeApart(n, reg_bytes).run();
+  };
+  if (!has_halves(nest)) return take(nest);
+  const Result<Nest> floats = with_halves_as_floats(nest);
+  return floats ? take(*floats) : floats.error();
 }
 
 TripSet trips_of(std::span<const std::int64_t> args) {
@@ -225,7 +231,7 @@ std::string key(const NestShape& s) {
   }
   for (const NestNode& n : s.nodes) {
     put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));
-    if (n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Load) put(k, n.bits);
+    if (n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Load || n.op == Op::cast) put(k, n.bits);
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) put(k, n.access);
     if (n.kind != NestNodeKind::Op) continue;
     put(k, static_cast<std::uint64_t>(n.op));

@@ -217,7 +217,7 @@ class ReductionShape {
     to.is_still = out_.shape.within > 0 && std::all_of(within, a.strides.end(), [](std::int64_t s) { return s == 0; });
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
     to.is_narrow = is_iota && !out_.shape.one && out_.shape.lanes * 4 >= reg_bytes_ && is_narrow(a, extents());
-    to.is_packed = !is_iota && dtype != DType::Bool && to.inner == Inner::Strided && is_repeated(a);
+    to.is_packed = !is_iota && size_of(dtype) >= 4 && to.inner == Inner::Strided && is_repeated(a);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
       const AccessCode& b = n_.accesses[sources_[k]];
@@ -231,14 +231,14 @@ class ReductionShape {
   }
 
   void place(NestNode& n) {
-    const Placed p = add_access(n.access, n.dtype, n.kind == NestNodeKind::Iota);
+    const Placed p = add_access(n.access, n_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota);
     n.access = p.access;
     n.bits += static_cast<std::uint64_t>(p.displacement);
   }
 
   template <class End>
   End with_access(End e) {
-    const Placed p = add_access(e.access, n_.nodes[e.node].dtype, false);
+    const Placed p = add_access(e.access, n_.accesses[e.access].dtype, false);
     e.access = p.access;
     e.displacement += static_cast<std::int32_t>(p.displacement);
     return e;

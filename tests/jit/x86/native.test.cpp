@@ -45,6 +45,38 @@ TEST(NativeNest, LongLoops) {
       {{1}, {7}, {8}, {9}, {16}, {17}, {31}, {1023}, {1025}, {3, 150}, {150, 3}, {40, 50}, {2, 33, 7}, {5, 1, 9}});
 }
 
+// 16-bit floats: nests that copy them, step in their bits or round an integer to them have no code.
+void compare_halves(unsigned seed, int count, RandomNestOptions options,
+                    const std::vector<std::vector<std::int64_t>>& shapes) {
+  options.dtypes = {DType::F16, DType::BF16, DType::F32, DType::Bool, DType::I32};
+  for (const CodeTarget& target : code_targets()) {
+    NestCompiler compiler(target.isa, target.few_registers);
+    std::mt19937_64 rng(seed);
+    int compared = 0;
+    for (int k = 0; k < count; ++k) {
+      options.dtype = options.dtypes[rng() % 2];
+      options.ops = 1 + static_cast<int>(rng() % 8);
+      options.all_ops = rng() % 2;
+      if (!shapes.empty()) options.extents = shapes[rng() % shapes.size()];
+      const RandomNest made = random_nest(rng, options);
+      const Compared c = compare_tiers(compiler, made, seed + static_cast<unsigned>(k));
+      ASSERT_NE(c, Compared::Different) << "nest " << k << ' ' << text(target) << '\n' << text(made.nest);
+      compared += c == Compared::Equal;
+    }
+    EXPECT_GT(compared, count / 12);
+  }
+}
+
+TEST(NativeNest, Halves) {
+  compare_halves(31, 1500, {}, {});
+  compare_halves(32, 500, {}, {{1}, {7}, {8}, {16}, {17}, {1025}, {3, 150}, {150, 3}, {40, 50}, {5, 1, 9}});
+}
+
+TEST(NativeNest, ReductionsOfHalves) {
+  compare_halves(33, 800, {.reduce = true}, {});
+  compare_halves(34, 300, {.reduce = true}, {{7}, {33}, {2048}, {5000}, {3, 150}, {150, 3}, {70, 50}, {4, 130, 3}});
+}
+
 TEST(NativeNest, SmallReductions) { compare_random(13, 1000, {.reduce = true}, {}); }
 
 TEST(NativeNest, LongReductions) {

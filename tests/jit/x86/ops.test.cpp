@@ -79,6 +79,25 @@ TEST_F(EveryOp, OfOneDType) {
     }
 }
 
+TEST_F(EveryOp, OfHalves) {
+  for (std::size_t k = 0; k < kOps; ++k)
+    for (DType d : {DType::F16, DType::BF16}) {
+      const Op op = static_cast<Op>(k);
+      const bool is_of_bits = op == Op::nextafter || op == Op::bitcast;
+      if (!is_elementwise(op) || op == Op::select || op == Op::cast || is_of_bits || !find_block_op(op, DType::F32))
+        continue;
+      const bool is_predicate =
+          info(op).kind == OpKind::Compare || op == Op::isnan || op == Op::isinf || op == Op::isfinite;
+      check(op, is_predicate ? DType::Bool : d, std::vector<DType>(info(op).operands.size(), d));
+    }
+  for (DType d : {DType::F16, DType::BF16}) {
+    check(Op::select, d, {DType::Bool, d, d});
+    for (DType from : {DType::F16, DType::BF16, DType::F32, DType::Bool})
+      if (from != d) check(Op::cast, d, {from});
+    for (DType to : kLaneTypes) check(Op::cast, to, {d});
+  }
+}
+
 TEST_F(EveryOp, Select) {
   for (DType d : kLaneTypes) check(Op::select, d, {DType::Bool, d, d});
 }
