@@ -16,6 +16,7 @@ namespace tfvm {
 enum class NodeRun : std::uint8_t {
   InPlace,  // the block is the memory itself
   Gather,   // elements are gathered into the buffer, then converted
+  Pick,     // the same under a mask (in[0], where has_mask), at places moved by an index (the last operand)
   Fixed,    // a constant: its block is in NestCode::constants
   Iota,     // computed by place, then converted
   Op,
@@ -30,6 +31,7 @@ struct NodeCode {
   std::uint32_t access = 0;        // index into NestCode::accesses
   BlockFn fn = nullptr;            // Op; Gather, Iota: the conversion to what is held, or null
   BlockFn then = nullptr;          // Op: a second step on the result: rounding in place, or from `temp` to the buffer
+  bool has_mask = false;           // Pick
   bool through_temp = false;       // fn writes 16-bit elements to the temp buffer, `then` widens them
   std::size_t buffer = 0;          // offset in scratch
   std::uint32_t direct = kNoNode;  // the store whose memory is the buffer

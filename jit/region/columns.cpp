@@ -49,7 +49,7 @@ class Columns {
     copies.reduced = {0};
     bool any = false;
     for (NestNode& node : n.nodes) {
-      if (node.kind != NestNodeKind::Load || !is_column(n, n.accesses[node.access])) continue;
+      if (node.kind != NestNodeKind::Load || is_picking(node) || !is_column(n, n.accesses[node.access])) continue;
       const Access& a = n.accesses[node.access];
       Access copy{column(a, n.extents[last], copies), a.dtype, 0, a.strides};
       copy.strides[last] = 1;

@@ -84,6 +84,9 @@ const char* conflict(const Nest& first, const Nest& second, const FuseOptions& o
     if (s && !same_map(s->to, a, first.extents)) why = "it is read at other points than it is written at";
     return why == nullptr;
   };
+  for (const NestNode& n : second.nodes)
+    if (is_picking(n) && writes(first, second.accesses[n.access].base))
+      return "it is read at other points than it is written at";
   all_loads(second, [&](const Access& a) { return meets(first, a); });
   if (!why) all_loads(first, [&](const Access& a) { return meets(second, a); });
   return why || !may_overlap(first, second) ? why : too_large(first, second, o);

@@ -16,7 +16,9 @@ std::string text(const Access& a) {
 std::string text(const Nest& n, const NestNode& node) {
   switch (node.kind) {
     case NestNodeKind::Load:
-      return "load " + text(n.accesses[node.access]);
+      return "load " + text(n.accesses[node.access]) +
+             (node.in[0] == kNoNode ? std::string() : fmt::format(" if n{}", node.in[0])) +
+             (node.in[1] == kNoNode ? std::string() : fmt::format(" at n{}", node.in[1]));
     case NestNodeKind::Constant:
       return fmt::format("constant {} {:#x}", name(node.dtype), node.bits);
     case NestNodeKind::Iota: {

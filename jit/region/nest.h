@@ -35,7 +35,8 @@ struct Access {
 };
 
 enum class NestNodeKind : std::uint8_t {
-  Load,      // the element at an access
+  Load,      // the element at an access. in[0], where there is one: a bool node; where it is false nothing is read and
+             // the element is all zero bits. in[1]: an i32 node, the elements that the place is moved by
   Constant,  // the same element everywhere
   Iota,      // the affine function of an access itself: offset + sum of strides * i, as dtype; its base is unused
   Op,        // an elementwise op of ops/elementwise.def; rounds to its dtype
@@ -45,11 +46,16 @@ struct NestNode {
   NestNodeKind kind = NestNodeKind::Op;
   DType dtype = DType::F32;                                    // of the value
   Op op = Op::add;                                             // Op
-  std::array<std::uint32_t, 3> in{kNoNode, kNoNode, kNoNode};  // Op: earlier nodes
+  std::array<std::uint32_t, 3> in{kNoNode, kNoNode, kNoNode};  // earlier nodes
   std::uint32_t access = 0;                                    // Load, Iota: index into Nest::accesses
   std::uint64_t bits = 0;                                      // Constant: the element, zero-extended
   friend bool operator==(const NestNode&, const NestNode&) = default;
 };
+
+// A load under a mask, or at a place that an index says: not every point of its access need be memory.
+inline bool is_picking(const NestNode& n) {
+  return n.kind == NestNodeKind::Load && (n.in[0] != kNoNode || n.in[1] != kNoNode);
+}
 
 // A node's value at every point. The dtypes of node and access are equal. Two points never share an element.
 struct Store {
@@ -66,7 +72,8 @@ struct Reduction {
 };
 
 // Loads see memory as it was before the nest: where memory of a store is also loaded, the two maps must be equal
-// element for element (an op in place), and a reduction's memory must not be loaded at all.
+// element for element (an op in place), and a reduction's memory must not be loaded at all; nor memory of a store by a
+// load that picks.
 struct Nest {
   std::vector<std::int64_t> extents;  // of the loops, outermost first
   std::vector<std::uint8_t> reduced;  // one flag per loop; all 0 where there is no reduction

@@ -145,6 +145,13 @@ void Preparer::constant(const NestNode& n, std::uint32_t index) {
 void Preparer::load(const NestNode& n, NodeCode& c) {
   const AccessCode& a = code_.accesses[n.access];
   if (is_half(n.dtype) && !raw_[code_.nodes.size()]) c.fn = find_cast(n.dtype, DType::F32);
+  if (is_picking(n)) {
+    c.kind = NodeRun::Pick;
+    c.has_mask = n.in[0] != kNoNode;
+    for (std::uint32_t in : {n.in[0], n.in[1]})
+      if (in != kNoNode) c.in[c.arity++] = in;
+    return;
+  }
   c.kind = (a.contiguous || code_.mode == NestMode::Scalar) && !c.fn ? NodeRun::InPlace : NodeRun::Gather;
 }
 

@@ -69,6 +69,7 @@ bool is_cheap(const Nest& n) {
   const std::int64_t bytes = points(n) * size_of(n.stores[0].to.dtype);
   int sum = 0;
   for (const NestNode& node : n.nodes) {
+    if (is_picking(node)) return false;
     if (node.kind == NestNodeKind::Load && touched(n, n.accesses[node.access]) * kSmallPart > bytes) return false;
     sum += cost(node);
   }
@@ -175,7 +176,7 @@ class Recomputer {
   }
 
   std::uint32_t copy(const Nest& nest, NestNode n, const std::vector<std::uint32_t>& map, Nest& out) {
-    if (n.kind == NestNodeKind::Load) {
+    if (n.kind == NestNodeKind::Load && !is_picking(n)) {
       const Access& a = nest.accesses[n.access];
       if (const auto it = cheap_.find(a.base); it != cheap_.end())
         if (const auto m = Reader(nest, it->second).map(a)) return splice(it->second, *m, out);

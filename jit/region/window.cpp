@@ -29,11 +29,28 @@ void scatter_row(std::byte* out, const std::byte* in, std::int64_t stride, std::
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(out + i * step, in + static_cast<std::size_t>(i) * Size, Size);
 }
 
+// `mask`, `index`: null where there is none.
+template <std::size_t Size>
+void pick_row(std::byte* out, const std::byte* base, std::int64_t at, std::int64_t stride, std::int64_t n,
+              const std::uint8_t* mask, const std::int32_t* index) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::byte* to = out + static_cast<std::size_t>(i) * Size;
+    if (mask && !mask[i])
+      std::memset(to, 0, Size);
+    else
+      std::memcpy(to, base + (at + i * stride + (index ? index[i] : 0)) * static_cast<std::int64_t>(Size), Size);
+  }
+}
+
 using RowCopy = void (*)(std::byte*, const std::byte*, std::int64_t, std::int64_t);
 constexpr RowCopy kGather[] = {nullptr, gather_row<1>, gather_row<2>, nullptr,      gather_row<4>,
                                nullptr, nullptr,       nullptr,       gather_row<8>};
 constexpr RowCopy kScatter[] = {nullptr, scatter_row<1>, scatter_row<2>, nullptr,       scatter_row<4>,
                                 nullptr, nullptr,        nullptr,        scatter_row<8>};
+using RowPick = void (*)(std::byte*, const std::byte*, std::int64_t, std::int64_t, std::int64_t, const std::uint8_t*,
+                         const std::int32_t*);
+constexpr RowPick kPick[] = {nullptr, pick_row<1>, pick_row<2>, nullptr,    pick_row<4>,
+                             nullptr, nullptr,     nullptr,     pick_row<8>};
 
 }  // namespace
 
@@ -84,6 +101,25 @@ void WindowRun::gather(const AccessCode& a, std::int64_t from, std::int64_t step
   });
 }
 
+// An operand's elements may be where those of the result go: each is read before its own is written.
+void WindowRun::pick(const NodeCode& c, std::uint32_t i, std::int64_t steps, std::int64_t n) {
+  const AccessCode& a = code_.accesses[c.access];
+  const auto* mask = c.has_mask ? static_cast<const std::uint8_t*>(ptr_[c.in[0]]) : nullptr;
+  const auto* index = c.arity > c.has_mask ? static_cast<const std::int32_t*>(ptr_[c.in[c.has_mask]]) : nullptr;
+  std::byte* out = scratch_ + c.buffer;
+  std::byte* to = c.fn ? scratch_ + code_.temp : out;
+  const auto row = [&](std::int64_t at, std::int64_t count, std::int64_t position) {
+    kPick[a.size](to + position * a.size, bases_[a.base], at, a.strides.empty() ? 0 : a.strides.back(), count,
+                  mask ? mask + position : nullptr, index ? index + position : nullptr);
+  };
+  if (code_.mode == NestMode::Scalar)
+    row(offset_[c.access], 1, 0);
+  else
+    for_rows(a, offset_[c.access], steps, row);
+  if (c.fn) c.fn(out, to, nullptr, nullptr, n);
+  ptr_[i] = out;
+}
+
 void WindowRun::scatter(const AccessCode& a, std::int64_t to, std::int64_t steps, const std::byte* in) {
   const RowCopy copy = kScatter[a.size];
   for_rows(a, to, steps, [&](std::int64_t at, std::int64_t n, std::int64_t position) {
@@ -119,6 +155,8 @@ void WindowRun::node(std::uint32_t i, std::int64_t steps, std::int64_t n) {
     case NodeRun::InPlace:
       ptr_[i] = memory(code_.accesses[c.access], offset_[c.access]);
       return;
+    case NodeRun::Pick:
+      return pick(c, i, steps, n);
     case NodeRun::Gather: {
       const AccessCode& a = code_.accesses[c.access];
       std::byte* out = scratch_ + c.buffer;
@@ -181,6 +219,8 @@ void WindowRun::evaluate_scalar() {
     } else if (c.kind == NodeRun::Gather) {
       c.fn(scratch_ + c.buffer, memory(code_.accesses[c.access], offset_[c.access]), nullptr, nullptr, 1);
       ptr_[i] = scratch_ + c.buffer;
+    } else if (c.kind == NodeRun::Pick) {
+      pick(c, i, 1, 1);
     } else if (c.kind == NodeRun::Iota) {
       std::byte narrow[8];
       c.fn(c.then ? narrow : scratch_ + c.buffer, &offset_[c.access], nullptr, nullptr, 1);

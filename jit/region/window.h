@@ -48,6 +48,7 @@ class WindowRun {
  private:
   void node(std::uint32_t i, std::int64_t steps, std::int64_t n);
   void run_op(const NodeCode& c, std::uint32_t i, std::int64_t n);
+  void pick(const NodeCode& c, std::uint32_t i, std::int64_t steps, std::int64_t n);
   void gather(const AccessCode& a, std::int64_t from, std::int64_t steps, std::byte* out);
   void scatter(const AccessCode& a, std::int64_t to, std::int64_t steps, const std::byte* in);
   void iota(const AccessCode& a, std::int64_t from, std::int64_t steps, std::int64_t* out);

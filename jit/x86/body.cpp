@@ -83,7 +83,7 @@ void Body::inst(LaneId v) {
     case LaneOp::CallPart:
       return code_[v].op == LaneOp::CallPart ? call_part(v) : void();
     case LaneOp::Load:
-      return load(v);
+      return code_[v].in[1] == kNoLane && code_[v].in[2] == kNoLane ? load(v) : load_picked(v);
     case LaneOp::LoadBool:
       return load_bool(v);
     case LaneOp::LoadHalf:

@@ -33,6 +33,13 @@ class Body {
   void load_bool(LaneId v);
   void load_half(LaneId v);
   void load_strided(LaneId v);
+  void load_picked(LaneId v);
+  void pick_one(LaneId v);
+  void pick_same(LaneId v);
+  void pick_lanes(LaneId v);
+  ax::Vec pick_index(LaneId v);
+  ax::Reg pick_mask(LaneId v, bool is_own);
+  ax::Gp pointer(std::uint32_t access, const ax::Gp& other);
   void iota(LaneId v);
   void store(LaneId v);
   void store_bool(LaneId v);

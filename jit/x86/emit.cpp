@@ -76,7 +76,6 @@ void NestEmitter::split() {
     switch (i.op) {
       case LaneOp::Const:
         return true;
-      case LaneOp::Load:
       case LaneOp::LoadBool:
       case LaneOp::LoadHalf:
       case LaneOp::Iota:
@@ -88,7 +87,7 @@ void NestEmitter::split() {
       case LaneOp::CallPart:
         return false;
       default:
-        bool all = true;
+        bool all = i.op != LaneOp::Load || shape_.accesses[i.in[0]].inner == Inner::Same;
         code_.for_operands(v, [&](LaneId in) { all = all && same[in]; });
         return all;
     }

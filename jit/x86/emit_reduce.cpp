@@ -62,7 +62,9 @@ void ReduceEmitter::find_levels(Line l) {
       case LaneOp::Iota: {
         const ShapeAccess& a = shape_.accesses[i.in[0]];
         const bool is_still = a.is_still || shape_.within == 0;
-        return is_still ? a.inner == Inner::Same ? 0 : shape_.within > 0 ? 1 : 2 : 2;
+        std::uint8_t most = is_still ? a.inner == Inner::Same ? 0 : shape_.within > 0 ? 1 : 2 : 2;
+        code_.for_operands(v, [&](LaneId in) { most = std::max(most, level_[in]); });
+        return most;
       }
       case LaneOp::LoadPlace:
       case LaneOp::Sum:

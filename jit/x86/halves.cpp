@@ -47,7 +47,7 @@ class Widening {
     m.dtype = DType::F32;
     switch (n.kind) {
       case NestNodeKind::Load:
-        return add(m);
+        return !is_picking(n) && add(m);
       case NestNodeKind::Iota:
         return false;
       case NestNodeKind::Constant:

@@ -107,6 +107,9 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
   const LaneInst& i = insts_[v];
   switch (i.op) {
     case LaneOp::Load:
+      if (i.in[1] != kNoLane) fn(i.in[1]);
+      if (i.in[2] != kNoLane) fn(i.in[2]);
+      return;
     case LaneOp::LoadBool:
     case LaneOp::LoadHalf:
     case LaneOp::Iota:

@@ -7,7 +7,8 @@ namespace tfvm::x86 {
 
 enum class LaneOp : std::uint8_t {
   Const,      // bits in every lane
-  Load,       // in[0]: access; imm: part
+  Load,       // in[0]: access; imm: part; in[1], in[2], where they are: a mask, and a register of i32 indices, of which
+              // a part of 8-byte lanes takes the half that its number says
   LoadBool,   // the same, of bytes 0 and 1 -> mask of 4-byte lanes
   LoadHalf,   // the same, of f16 or bf16 -> f32 lanes
   Iota,       // in[0]: access; imm: part -> i64 lanes, of narrow ones i32 lanes

@@ -29,7 +29,7 @@ class TakeLoopApart {
     if (loop_.trips < 1) return Error(Code::Unsupported, "a loop without trips has no native code");
     if (body.has_reduction()) return Error(Code::Unsupported, "a loop with reductions has no native code");
     for (const NestNode& n : body.nodes)
-      if (!has_lanes(n.dtype))
+      if (!has_lanes(n) || is_picking(n))
         return Error(Code::Unsupported, "a loop over 8-bit, 16-bit or complex dtypes has no native code");
     all_.extents = body.extents;
     all_.reduced = body.reduced;

@@ -61,7 +61,6 @@ class Unroller {
     for (std::size_t k = 0; k < nodes_.size(); ++k) {
       const NestNode& n = nodes_[k];
       if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) dependent_[k] = moves(n.access);
-      if (n.kind != NestNodeKind::Op) continue;
       for (std::uint32_t in : n.in) dependent_[k] = dependent_[k] || (in != kNoNode && dependent_[in]);
     }
   }

@@ -114,6 +114,22 @@ std::vector<LaneId> Lowering::narrow(std::uint32_t node) {
   return std::vector<LaneId>(static_cast<std::size_t>(code_.parts(4)), code_.constant(4, n.bits & 0xffffffffu));
 }
 
+void Lowering::pick(const NestNode& n, Lanes& out) {
+  const int width = static_cast<int>(size_of(n.dtype)), count = parts(n.dtype);
+  const bool has_halves = count > code_.parts(4);
+  for (int k = 0; k < count; ++k) {
+    LaneInst inst;
+    inst.op = LaneOp::Load;
+    inst.width = static_cast<std::uint8_t>(width);
+    inst.imm = static_cast<std::uint8_t>(k);
+    inst.in[0] = n.access;
+    inst.bits = n.bits;
+    if (n.in[0] != kNoNode) inst.in[1] = masks(n.in[0], width)[static_cast<std::size_t>(k)];
+    if (n.in[1] != kNoNode) inst.in[2] = value(n.in[1]).parts[static_cast<std::size_t>(has_halves ? k / 2 : k)];
+    out.parts.push_back(code_.add(inst));
+  }
+}
+
 void Lowering::node(const NestNode& n, Lanes& out) {
   const int width = static_cast<int>(size_of(n.dtype));
   switch (n.kind) {
@@ -127,6 +143,7 @@ void Lowering::node(const NestNode& n, Lanes& out) {
       }
       return;
     case NestNodeKind::Load: {
+      if (is_picking(n)) return pick(n, out);
       const bool is_bool = n.dtype == DType::Bool, is_same = shape_.accesses[n.access].inner == Inner::Same;
       if (const auto it = packed_ ? packed_->find({n.access, n.bits}) : Packed::const_iterator();
           packed_ && it != packed_->end()) {

@@ -58,6 +58,7 @@ class Lowering {
 
  private:
   void node(const NestNode& n, Lanes& out);
+  void pick(const NestNode& n, Lanes& out);
   std::vector<LaneId> iota(std::uint32_t access, int width);
 
   void check();

@@ -25,9 +25,11 @@ bool has_lanes(DType d) {
   }
 }
 
-Inner inner_of(std::int64_t stride, bool is_iota) {
+bool has_lanes(const NestNode& n) { return has_lanes(n.dtype) && !(n.dtype == DType::Bool && is_picking(n)); }
+
+Inner inner_of(std::int64_t stride, bool has_no_unit) {
   if (stride == 0) return Inner::Same;
-  return stride == 1 && !is_iota ? Inner::Unit : Inner::Strided;
+  return stride == 1 && !has_no_unit ? Inner::Unit : Inner::Strided;
 }
 
 bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents) {
@@ -116,7 +118,7 @@ class TakeApart {
 
   Result<ShapedNest> run() {
     for (const NestNode& n : nest_.nodes)
-      if (!has_lanes(n.dtype)) return unsupported("a nest over 8-bit, 16-bit or complex dtypes has no native code");
+      if (!has_lanes(n)) return unsupported("a nest over 8-bit, 16-bit or complex dtypes has no native code");
     plan_loops(nest_, loops_);
     if (loops_.mode == NestMode::Nothing) {
       out_.is_empty = true;
@@ -130,13 +132,14 @@ class TakeApart {
     s.nodes = nest_.nodes;
     for (NestNode& n : s.nodes) {
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
-      const Place p = add_access(n.access, loops_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota);
+      const Place p = add_access(n.access, loops_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota,
+                                 is_picking(n) && n.in[1] != kNoNode);
       n.access = p.access;
       n.bits = static_cast<std::uint64_t>(p.displacement);
     }
     std::uint32_t at = static_cast<std::uint32_t>(nest_.accesses.size());
     for (const Store& st : nest_.stores) {
-      const Place p = add_access(at++, st.to.dtype, false);
+      const Place p = add_access(at++, st.to.dtype, false, false);
       s.stores.push_back({st.node, p.access, static_cast<std::int32_t>(p.displacement)});
     }
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
@@ -152,11 +155,11 @@ class TakeApart {
     std::int64_t displacement;  // bytes
   };
   // A single point reaches all elements of a base by one address.
-  Place add_access(std::uint32_t source, DType dtype, bool is_iota) {
+  Place add_access(std::uint32_t source, DType dtype, bool is_iota, bool is_indexed) {
     const AccessCode& a = loops_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
-    to.inner = inner_of(stride, is_iota);
+    to.inner = inner_of(stride, is_iota || is_indexed);
     to.is_narrow = is_iota && !out_.shape.one && out_.shape.lanes * 4 >= reg_bytes_ && is_narrow(a, loops_.extents);
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
     auto& list = out_.shape.accesses;
@@ -233,8 +236,8 @@ std::string key(const NestShape& s) {
     put(k, static_cast<std::uint64_t>(n.kind) << 8 | static_cast<std::uint64_t>(n.dtype));
     if (n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Load || n.op == Op::cast) put(k, n.bits);
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) put(k, n.access);
-    if (n.kind != NestNodeKind::Op) continue;
-    put(k, static_cast<std::uint64_t>(n.op));
+    if (n.kind == NestNodeKind::Op) put(k, static_cast<std::uint64_t>(n.op));
+    if (n.kind != NestNodeKind::Op && n.kind != NestNodeKind::Load) continue;
     for (std::uint32_t in : n.in) put(k, std::uint64_t{in} + 1);
   }
   const auto put_end = [&](std::uint32_t node, std::uint32_t access, std::int32_t displacement) {

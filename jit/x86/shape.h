@@ -70,7 +70,8 @@ struct NestShape {
   int lanes = 8;
   TripSet trips = kAllTrips;  // not in the key
   std::vector<ShapeAccess> accesses;
-  std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place
+  std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place. A load with
+                                // an index has an access of one place (Same) or one that is Strided
   std::vector<ShapeStore> stores;
   std::vector<ShapeReduction> reductions;
 
@@ -100,7 +101,8 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes);
 
 // The parts of take_apart that all kinds of loops share.
 bool has_lanes(DType d);
-Inner inner_of(std::int64_t stride, bool is_iota);
+bool has_lanes(const NestNode& n);
+Inner inner_of(std::int64_t stride, bool has_no_unit);
 bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents);
 bool is_in_reach(std::int64_t stride, int reg_bytes);
 int choose_lanes(const Nest& nest, bool one, int reg_bytes);

@@ -18,7 +18,7 @@ constexpr std::int64_t kLong = 16;                           // extent of a loop
 
 Status check(const Nest& nest) {
   for (const NestNode& n : nest.nodes)
-    if (!has_lanes(n.dtype))
+    if (!has_lanes(n))
       return Error(Code::Unsupported, "a nest over 8-bit, 16-bit or complex dtypes has no native code");
   for (const Reduction& r : nest.reductions) {
     const bool is_logical = r.op == Op::reduce_and || r.op == Op::reduce_or;
@@ -209,15 +209,17 @@ class ReductionShape {
   }
 
   // Accesses that go along together at a small distance share a pointer.
-  Placed add_access(std::uint32_t source, DType dtype, bool is_iota) {
+  Placed add_access(std::uint32_t source, const NestNode& n) {
+    const DType dtype = n_.accesses[source].dtype;
+    const bool is_iota = n.kind == NestNodeKind::Iota, has_index = is_picking(n) && n.in[1] != kNoNode;
     const AccessCode& a = n_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides[inner()];
     const auto within = a.strides.end() - out_.shape.within;
-    ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, inner_of(stride, is_iota), is_iota};
+    ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, inner_of(stride, is_iota || has_index), is_iota};
     to.is_still = out_.shape.within > 0 && std::all_of(within, a.strides.end(), [](std::int64_t s) { return s == 0; });
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, reg_bytes_);
     to.is_narrow = is_iota && !out_.shape.one && out_.shape.lanes * 4 >= reg_bytes_ && is_narrow(a, extents());
-    to.is_packed = !is_iota && size_of(dtype) >= 4 && to.inner == Inner::Strided && is_repeated(a);
+    to.is_packed = !is_iota && !is_picking(n) && size_of(dtype) >= 4 && to.inner == Inner::Strided && is_repeated(a);
     auto& list = out_.shape.accesses;
     for (std::uint32_t k = 0; k < list.size(); ++k) {
       const AccessCode& b = n_.accesses[sources_[k]];
@@ -231,14 +233,14 @@ class ReductionShape {
   }
 
   void place(NestNode& n) {
-    const Placed p = add_access(n.access, n_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota);
+    const Placed p = add_access(n.access, n);
     n.access = p.access;
     n.bits += static_cast<std::uint64_t>(p.displacement);
   }
 
   template <class End>
   End with_access(End e) {
-    const Placed p = add_access(e.access, n_.accesses[e.access].dtype, false);
+    const Placed p = add_access(e.access, NestNode{});
     e.access = p.access;
     e.displacement += static_cast<std::int32_t>(p.displacement);
     return e;

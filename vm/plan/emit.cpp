@@ -78,6 +78,7 @@ Address Emitter::base_place(std::uint32_t base) {
     case PlanBase::Kind::Param:
       return {kFirstParam + b.index, 0};
     case PlanBase::Kind::Const:
+    case PlanBase::Kind::Made:
       return pool_place(base);
     case PlanBase::Kind::Result:
       return {plan_.first_result() + b.index, 0};
@@ -311,8 +312,11 @@ Status Emitter::finish() {
   plan_.pool = StorageRef::allocate(nullptr, pool_bytes_);
   if (!plan_.pool) return Error(Code::Memory, "the constants of a plan can't be allocated");
   for (std::uint32_t b : pool_bases_) {
-    const Constant& c = t_.consts[static_cast<ConstId>(low_.bases[b].index)];
-    if (!c.bytes.empty()) std::memcpy(plan_.pool->data() + pool_at_[b], c.bytes.data(), c.bytes.size());
+    const PlanBase& base = low_.bases[b];
+    const bool is_made = base.kind == PlanBase::Kind::Made;
+    const std::span<const std::byte> bytes =
+        is_made ? std::span<const std::byte>(low_.made[base.index]) : t_.consts[static_cast<ConstId>(base.index)].bytes;
+    if (!bytes.empty()) std::memcpy(plan_.pool->data() + pool_at_[b], bytes.data(), bytes.size());
   }
   return ok();
 }

@@ -12,10 +12,11 @@
 
 namespace tfvm {
 
-// A piece of memory: a parameter, a constant, a value that is written once (a slot of the frame, or a result's memory).
+// A piece of memory: a parameter, a constant, one made with the plan, a value that is written once (a slot of the
+// frame, or a result's memory).
 struct PlanBase {
-  enum class Kind : std::uint8_t { Param, Const, Slot, Result } kind = Kind::Slot;
-  std::uint32_t index = 0;  // of the parameter, the result; the ConstId
+  enum class Kind : std::uint8_t { Param, Const, Made, Slot, Result } kind = Kind::Slot;
+  std::uint32_t index = 0;  // of the parameter, the result, in Lowered::made; the ConstId
   std::int64_t bytes = 0;
 };
 
@@ -39,6 +40,7 @@ struct Lowered {
   std::vector<FuseItem> items;  // before fusion: one per source
   std::vector<ItemSource> sources;
   std::vector<PassedParam> passed;
+  std::vector<std::vector<std::byte>> made;  // constants that the planner adds
 };
 
 // `avx512`: of make_kernel.

@@ -10,6 +10,7 @@
 #include "vm/plan/emit.h"
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/loop_body.h"
+#include "vm/plan/pick.h"
 #include "vm/plan/update_report.h"
 #include "vm/plan/whole.h"
 #include "vm/tiers.h"
@@ -76,6 +77,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   if (is_body && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan);
   std::optional<Nest> whole;
   if (!is_body && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
+  if (options.tiers && options.fuse.enabled && options.fuse.recompute) pick_in_nests(t, flat, *lowered);
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> before;

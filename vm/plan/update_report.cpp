@@ -32,7 +32,7 @@ struct Notes {
     const std::uint32_t from = s.in[operand].base, last = uses.last_read[from];
     const PlanBase& b = p.low.bases[from];
     const Dims dims = p.t.types.dims(p.flat.body.type(p.flat.body.instr(s.instr).operands[operand]));
-    if (b.kind == PlanBase::Kind::Const) return "is a constant";
+    if (b.kind == PlanBase::Kind::Const || b.kind == PlanBase::Kind::Made) return "is a constant";
     if (std::ranges::count(s.in, from, &Access::base) > 1) return "is read by another operand, too";
     if (s.in[operand].offset != 0 || !is_dense(s.in[operand], dims)) return "is a view of another value";
     if (b.kind == PlanBase::Kind::Result || last == kNoIndex) return "is a result, too";

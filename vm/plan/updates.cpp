@@ -57,7 +57,7 @@ bool nest_in_place(const Nest& nest, std::uint32_t from, std::uint32_t to) {
   return std::ranges::all_of(nest.nodes, [&](const NestNode& n) {
     if (n.kind != NestNodeKind::Load || nest.accesses[n.access].base != from) return true;
     const Access& a = nest.accesses[n.access];
-    return a.dtype == out->dtype && a.offset == out->offset && a.strides == out->strides;
+    return !is_picking(n) && a.dtype == out->dtype && a.offset == out->offset && a.strides == out->strides;
   });
 }
 

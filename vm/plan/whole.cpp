@@ -1,5 +1,7 @@
 #include "vm/plan/whole.h"
 
+#include <iterator>
+
 #include "jit/region/edit.h"
 #include "jit/region/recompute.h"
 #include "vm/plan/unroll.h"
@@ -10,8 +12,9 @@ namespace {
 
 constexpr std::int64_t kMaxWork = 2048;  // evaluations of nodes
 // Costs in picoseconds, of code that runs from the nearest cache: of an addition alone, of one in a vector with its
-// share of loads and stores, of the one point and of a nest beside its points, of another step.
-constexpr std::int64_t kAlone = 350, kInVector = 60, kWhole = 8000, kNest = 14000, kStep = 50000;
+// share of loads and stores, of the one point and of a nest beside its points, of another step; of waiting for what
+// the step before has just stored.
+constexpr std::int64_t kAlone = 250, kInVector = 60, kWhole = 8000, kNest = 14000, kStep = 50000, kThrough = 16000;
 
 std::int64_t cost_of_nodes(const Nest& n) {
   std::int64_t sum = 0;
@@ -43,7 +46,7 @@ std::optional<Nest> whole_nest(const Tables& t, const FlatBody& flat, const Lowe
 }
 
 bool is_faster(const Nest& whole, std::span<const FuseItem> items) {
-  std::int64_t apart = 0;
+  std::int64_t apart = kThrough * (std::ssize(items) - 1);
   for (const FuseItem& item : items) {
     if (item.nest)
       apart += kNest + kInVector * (points(*item.nest) * (cost_of_nodes(*item.nest) + 1));

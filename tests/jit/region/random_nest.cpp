@@ -63,7 +63,7 @@ struct Maker {
   RandomNest out;
   DType dtype;
   std::vector<DType> dtypes;
-  bool all_ops;
+  bool picks, all_ops;
 
   std::uint32_t memory_for(DType d, std::int64_t elements) {
     std::vector<std::byte> m(static_cast<std::size_t>(elements * size_of(d)));
@@ -74,6 +74,19 @@ struct Maker {
   std::uint32_t add(NestNode n) {
     out.nest.nodes.push_back(n);
     return static_cast<std::uint32_t>(out.nest.nodes.size() - 1);
+  }
+  // Elements that a place is moved by: fill gives no more than kIndex.
+  std::uint32_t index() {
+    NestNode n;
+    n.dtype = DType::I32;
+    n.kind = NestNodeKind::Load;
+    Access a;
+    a.dtype = DType::I32;
+    const std::int64_t elements = make_access(rng, out.nest, false, false, a);
+    a.base = memory_for(DType::I32, elements);
+    n.access = static_cast<std::uint32_t>(out.nest.accesses.size());
+    out.nest.accesses.push_back(std::move(a));
+    return add(n);
   }
   std::uint32_t leaf(DType d) {
     NestNode n;
@@ -92,7 +105,11 @@ struct Maker {
       n.kind = NestNodeKind::Iota;
     else {
       n.kind = NestNodeKind::Load;
-      a.base = memory_for(d, elements);
+      const bool is_picking = picks && d != DType::Bool && chance(rng, 20);
+      if (is_picking && chance(rng, 60)) n.in[0] = value(DType::Bool);
+      if (is_picking && (n.in[0] == kNoNode || chance(rng, 50))) n.in[1] = index();
+      a.base = memory_for(d, elements + 2 * kIndex);
+      a.offset += kIndex;
     }
     n.access = static_cast<std::uint32_t>(out.nest.accesses.size());
     out.nest.accesses.push_back(std::move(a));
@@ -179,7 +196,7 @@ struct Maker {
 }  // namespace
 
 RandomNest random_nest(Rng& rng, const RandomNestOptions& options) {
-  Maker m{rng, {}, options.dtype, options.dtypes, options.all_ops};
+  Maker m{rng, {}, options.dtype, options.dtypes, options.picks, options.all_ops};
   if (m.dtypes.empty())
     for (int d = 0; d < static_cast<int>(DType::C64); ++d) m.dtypes.push_back(static_cast<DType>(d));
   Nest& nest = m.out.nest;

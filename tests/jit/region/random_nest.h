@@ -11,6 +11,7 @@
 namespace tfvm {
 
 struct RandomNest {
+  bool is_exact = false;  // memory holds what the nest touches and no more
   Nest nest;
   std::vector<std::vector<std::byte>> memory;  // per base; stores have bases of their own
 };
@@ -21,8 +22,11 @@ struct RandomNestOptions {
   DType dtype = DType::F32;  // of most values
   int ops = 6;
   std::vector<DType> dtypes;  // that casts go to and come from; empty: all but complex
+  bool picks = true;          // loads under masks and with indices
   bool all_ops = false;       // draw from every op that has a block op; else from a few
 };
+
+inline constexpr std::int64_t kIndex = 8;  // that a load with an index is moved by at most
 
 RandomNest random_nest(std::mt19937_64& rng, const RandomNestOptions& options);
 

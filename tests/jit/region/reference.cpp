@@ -59,7 +59,9 @@ Element evaluate(const Nest& nest, const NestNode& n, const Point& p, const std:
   switch (n.kind) {
     case NestNodeKind::Load: {
       const Access& a = nest.accesses[n.access];
-      return read(bases[a.base] + place(a, p) * size_of(a.dtype), a.dtype);
+      if (n.in[0] != kNoNode && values[n.in[0]] == 0) return 0;
+      const auto moved = n.in[1] == kNoNode ? 0 : static_cast<std::int32_t>(values[n.in[1]]);
+      return read(bases[a.base] + (place(a, p) + moved) * size_of(a.dtype), a.dtype);
     }
     case NestNodeKind::Constant:
       return n.bits;

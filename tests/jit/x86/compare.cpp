@@ -17,8 +17,9 @@ struct Range {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;  // bytes
 };
 
-void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges, bool is_result = false) {
-  std::int64_t least = a.offset, most = a.offset;
+// `by`: elements that an index may add, either way.
+void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges, bool is_result = false, std::int64_t by = 0) {
+  std::int64_t least = a.offset - by, most = a.offset + by;
   for (std::size_t d = 0; d < nest.extents.size(); ++d) {
     if (is_result && nest.reduced[d]) continue;  // of nothing there are results too
     if (nest.extents[d] == 0) return;
@@ -32,8 +33,13 @@ void touch(const Nest& nest, const Access& a, std::vector<Range>& ranges, bool i
 
 std::vector<Range> touched(const RandomNest& made) {
   std::vector<Range> ranges(made.memory.size());
+  if (made.is_exact) {
+    for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k] = {0, static_cast<std::int64_t>(made.memory[k].size())};
+    return ranges;
+  }
   for (const NestNode& n : made.nest.nodes)
-    if (n.kind == NestNodeKind::Load) touch(made.nest, made.nest.accesses[n.access], ranges);
+    if (n.kind == NestNodeKind::Load)
+      touch(made.nest, made.nest.accesses[n.access], ranges, false, n.in[1] == kNoNode ? 0 : kIndex);
   for (const Store& s : made.nest.stores) touch(made.nest, s.to, ranges);
   for (const Reduction& r : made.nest.reductions) touch(made.nest, r.to, ranges, true);
   return ranges;

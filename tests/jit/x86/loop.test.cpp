@@ -54,7 +54,8 @@ std::int64_t stack(Rng& rng, RandomLoop& out, Access& a) {
   return -rows;
 }
 
-RandomLoop random_loop(Rng& rng, const RandomNestOptions& options, std::int64_t trips) {
+RandomLoop random_loop(Rng& rng, RandomNestOptions options, std::int64_t trips) {
+  options.picks = false;
   RandomNest made = random_nest(rng, options);
   RandomLoop out;
   out.loop.body = std::move(made.nest);

@@ -77,6 +77,65 @@ TEST(NativeNest, ReductionsOfHalves) {
   compare_halves(34, 300, {.reduce = true}, {{7}, {33}, {2048}, {5000}, {3, 150}, {150, 3}, {70, 50}, {4, 130, 3}});
 }
 
+// y[i, j] = x[j - low] where that is one of `count` elements, else 0; x stands between pages that can't be touched.
+RandomNest padded(DType d, std::int64_t rows, std::int64_t n, std::int64_t low, std::int64_t count,
+                  std::int64_t stride) {
+  RandomNest made;
+  made.is_exact = true;
+  Nest& nest = made.nest;
+  nest.extents = {rows, n};
+  nest.reduced = {0, 0};
+  nest.accesses = {{0, DType::I64, 0, {0, 1}}, {0, d, -low * stride, {0, stride}}};
+  nest.nodes.resize(6);
+  nest.nodes[0].kind = NestNodeKind::Iota;
+  nest.nodes[0].dtype = DType::I64;
+  const auto constant = [&](std::size_t k, std::int64_t v) {
+    nest.nodes[k].kind = NestNodeKind::Constant;
+    nest.nodes[k].dtype = DType::I64;
+    nest.nodes[k].bits = static_cast<std::uint64_t>(v);
+  };
+  const auto op = [&](std::size_t k, Op o, std::uint32_t a, std::uint32_t b) {
+    nest.nodes[k].op = o;
+    nest.nodes[k].dtype = DType::Bool;
+    nest.nodes[k].in = {a, b, kNoNode};
+  };
+  constant(1, low);
+  constant(2, low + count);
+  op(3, Op::ge, 0, 1);
+  op(4, Op::lt, 0, 2);
+  op(5, Op::and_, 3, 4);
+  NestNode load;
+  load.kind = NestNodeKind::Load;
+  load.dtype = d;
+  load.access = 1;
+  load.in = {5, kNoNode, kNoNode};
+  nest.nodes.push_back(load);
+  nest.stores.push_back({6, {1, d, 0, {n, 1}}});
+  const auto size = static_cast<std::size_t>(size_of(d));
+  const std::int64_t elements = count == 0 ? 0 : (count - 1) * std::abs(stride) + 1;
+  if (stride < 0) nest.accesses[1].offset -= (count - 1) * stride;
+  made.memory = {std::vector<std::byte>(static_cast<std::size_t>(elements) * size, std::byte{7}),
+                 std::vector<std::byte>(static_cast<std::size_t>(rows * n) * size)};
+  return made;
+}
+
+TEST(NativeNest, LoadsUnderMasksTouchNoOtherMemory) {
+  for (const CodeTarget& target : code_targets()) {
+    NestCompiler compiler(target.isa, target.few_registers);
+    for (DType d : {DType::F32, DType::F64, DType::I32, DType::U64})
+      for (std::int64_t rows : {1, 3})
+        for (std::int64_t n : {1, 2, 7, 16, 37})
+          for (std::int64_t low : {0, 1, 3, 40})
+            for (std::int64_t count : {0, 1, 5, 30})
+              for (std::int64_t stride : {1, 0, 3, -1}) {
+                if (stride == 0 && count > 0) continue;  // the element is there, or nothing is
+                const RandomNest made = padded(d, rows, n, low, count, stride);
+                for (unsigned seed : {0u, 1u})
+                  ASSERT_EQ(compare_tiers(compiler, made, seed), Compared::Equal) << text(target) << text(made.nest);
+              }
+  }
+}
+
 TEST(NativeNest, SmallReductions) { compare_random(13, 1000, {.reduce = true}, {}); }
 
 TEST(NativeNest, LongReductions) {

@@ -1,0 +1,139 @@
+// Pads and takes within nests, and values that are known when a plan is made: one step where there were many, and the
+// bits of the block interpreter.
+#include "vm/plan/pick.h"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "vm/plan/plan.h"
+#include "vm/vm.h"
+
+namespace tfvm {
+namespace {
+
+constexpr std::string_view kProgram = R"(
+func @sides(%x: f32[n]) {
+  %l = pad %x, 0 {low=[1], high=[0]}
+  %r = pad %x, 0 {low=[0], high=[1]}
+  %y = add %l, %r
+  ret %y
+}
+func @filled(%x: f64[40,n], %v: f64) {
+  %a = pad %x, 7 {low=[2,-1], high=[-1,3]}
+  %b = pad %x, %v {low=[0,1], high=[1,1]}
+  %c = pad %x, -0.0 {low=[0,5], high=[1,-3]}
+  %bc = add %b, %c
+  ret %a, %bc
+}
+func @sum(%x: f32[n,33]) {
+  %p = pad %x, 1 {low=[1,1], high=[1,1]}
+  %m = reduce_max %p {axes=[1]}
+  %s = reduce_sum %p {axes=[0]}
+  ret %m, %s
+}
+func @takes(%x: f32[20,n], %y: f64[n], %k: i64[5,n]) {
+  %a = take %x, [3, -1, 0, 0, 19, 7, 2, 2, -20] {axis=1}
+  %b = take %y, [[1, 2], [-1, 0]]
+  %c = take %y, [90, -3, 1] {mode="clip"}
+  %d = take %k, [2, 1] {axis=1}
+  %a2 = mul %a, %a
+  ret %a2, %b, %c, %d
+}
+func @seeds(%x: f32[4,100]) {
+  %i = iota {shape=[4,100], axis=0, dtype=i64}
+  %j = iota {shape=[4,100], axis=1, dtype=i64}
+  %r = rem %j, 4
+  %e = eq %i, %r
+  %s = cast %e {dtype=f32}
+  %t = reverse %s {axes=[1]}
+  %y = mul %x, %t
+  ret %y
+}
+func @outside(%x: f32[n]) {
+  %y = take %x, [1, 2, 5]
+  ret %y
+}
+func @nothing(%x: f32[n]) {
+  %y = take %x, [1, 2, 9] {mode="fill"}
+  ret %y
+}
+)";
+
+struct Made {
+  std::unique_ptr<VM> vm;
+  Function f;
+  Context context;
+
+  Made(TierOptions tier, std::string_view callee, const std::vector<Tensor>& in) {
+    VmOptions options;
+    options.tier = tier;
+    vm = *VM::create(options);
+    const auto loaded = vm->load_text(kProgram, "pick.tfa");
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    std::vector<TypeId> types;
+    for (const Tensor& x : in) types.push_back(vm->type_of(x));
+    auto made = vm->entry(callee, types);
+    EXPECT_TRUE(made) << made.error().message;
+    f = *std::move(made);
+  }
+};
+
+Tensor counting(DType d, std::vector<std::int64_t> dims) {
+  Tensor t = *Tensor::make({}, d, dims);
+  for (std::int64_t k = 0; k < t.elements(); ++k) {
+    if (d == DType::F32) t.as<float>()[k] = static_cast<float>(k) / 4 - 9;
+    if (d == DType::F64) t.as<double>()[k] = static_cast<double>(k) / 4 - 9;
+    if (d == DType::I64) t.as<std::int64_t>()[k] = k * 1000000007;
+  }
+  return t;
+}
+
+void expect_steps(std::string_view callee, const std::vector<Tensor>& in, std::size_t most) {
+  Made blocks({.tier = Tier::Interp}, callee, in);
+  const std::vector<Tensor> expected = *blocks.vm->call(blocks.context, blocks.f, in);
+  for (Isa isa : {Isa::Avx2, Isa::Avx512}) {
+    if (isa == Isa::Avx512 && NestCompiler::best_isa() != Isa::Avx512) continue;
+    Made code({.tier = Tier::Jit, .isa = isa}, callee, in);
+    if (NestCompiler::is_available()) {
+      EXPECT_LE(code.f.plan->steps.size(), most) << text(*code.f.plan);
+      EXPECT_TRUE(code.f.plan->kernels.empty()) << text(*code.f.plan);
+    }
+    const std::vector<Tensor> got = *code.vm->call(code.context, code.f, in);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      const auto bytes = static_cast<std::size_t>(got[k].elements() * size_of(got[k].dtype()));
+      ASSERT_EQ(got[k].elements(), expected[k].elements());
+      EXPECT_EQ(std::memcmp(got[k].as<std::byte>(), expected[k].as<std::byte>(), bytes), 0)
+          << callee << " result " << k;
+    }
+  }
+}
+
+TEST(Pick, Pads) {
+  for (std::int64_t n : {17, 50, 3000}) expect_steps("sides", {counting(DType::F32, {n})}, 1);
+  for (std::int64_t n : {20, 70}) expect_steps("filled", {counting(DType::F64, {40, n}), counting(DType::F64, {})}, 2);
+  for (std::int64_t n : {40, 300}) expect_steps("sum", {counting(DType::F32, {n, 33})}, 2);
+}
+
+TEST(Pick, Takes) {
+  for (std::int64_t n : {20, 100})
+    expect_steps("takes", {counting(DType::F32, {20, n}), counting(DType::F64, {n}), counting(DType::I64, {5, n})}, 4);
+}
+
+TEST(Pick, WhatIsKnownIsNoStep) { expect_steps("seeds", {counting(DType::F32, {4, 100})}, 1); }
+
+// What may fail, or read nothing, is left to the kernel.
+TEST(Pick, PlacesOutside) {
+  const std::vector<Tensor> in{counting(DType::F32, {5})};
+  Made code({.tier = Tier::Jit}, "outside", in), fill({.tier = Tier::Jit}, "nothing", in);
+  const auto got = code.vm->call(code.context, code.f, in);
+  ASSERT_FALSE(got);
+  EXPECT_NE(got.error().message.find('5'), std::string::npos) << got.error().message;
+  const std::vector<Tensor> filled = *fill.vm->call(fill.context, fill.f, in);
+  EXPECT_EQ(filled[0].as<float>()[0], -8.75f);
+  EXPECT_NE(filled[0].as<float>()[2], filled[0].as<float>()[2]);
+}
+
+}  // namespace
+}  // namespace tfvm

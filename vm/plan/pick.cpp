@@ -1,0 +1,189 @@
+#include "vm/plan/pick.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "jit/region/build.h"
+#include "jit/region/edit.h"
+#include "vm/kernels/strided.h"
+#include "vm/plan/known.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr std::int64_t kMostPlaces = 1 << 20;
+
+// Of a nest under construction.
+class Building {
+ public:
+  Building(Dims dims, const Access& out) : out_(out) {
+    n_.extents.assign(dims.begin(), dims.end());
+    n_.reduced.assign(dims.size(), 0);
+  }
+
+  std::uint32_t load(const Access& a, std::uint32_t mask = kNoNode, std::uint32_t index = kNoNode) {
+    NestNode n;
+    n.kind = NestNodeKind::Load;
+    n.dtype = a.dtype;
+    n.in = {mask, index, kNoNode};
+    n.access = add_access(n_, a);
+    return add_node(n_, n);
+  }
+  std::uint32_t op(Op op, DType dtype, std::uint32_t a, std::uint32_t b, std::uint32_t c = kNoNode) {
+    NestNode n;
+    n.op = op;
+    n.dtype = dtype;
+    n.in = {a, b, c};
+    return add_node(n_, n);
+  }
+  // Where we are along a loop, compared with a place.
+  std::uint32_t compare(Op with, std::size_t loop, std::int64_t place) {
+    Access a{0, DType::I64, 0, std::vector<std::int64_t>(n_.extents.size(), 0)};
+    a.strides[loop] = 1;
+    NestNode at, to;
+    at.kind = NestNodeKind::Iota;
+    at.dtype = to.dtype = DType::I64;
+    at.access = add_access(n_, a);
+    to.kind = NestNodeKind::Constant;
+    to.bits = static_cast<std::uint64_t>(place);
+    const std::uint32_t x = add_node(n_, at);
+    return op(with, DType::Bool, x, add_node(n_, to));
+  }
+  Nest finish(std::uint32_t value) {
+    n_.stores.push_back({value, out_});
+    return std::move(n_);
+  }
+
+ private:
+  Nest n_;
+  const Access out_;
+};
+
+class Picker {
+ public:
+  Picker(const Tables& t, const FlatBody& flat, Lowered& low) : t_(t), flat_(flat), low_(low), known_(t, low) {}
+
+  void run() {
+    for (std::uint32_t k = 0; k < low_.items.size(); ++k) {
+      if (low_.items[k].nest || low_.sources[k].instr >= flat_.body.num_instrs()) continue;
+      const Instr in = flat_.body.instr(low_.sources[k].instr);
+      if (in.op != Op::pad && in.op != Op::take) continue;
+      if (!may_pick(in)) continue;
+      std::optional<Nest> nest = in.op == Op::pad ? pad(in, low_.sources[k]) : take(in, low_.sources[k]);
+      if (!nest) continue;
+      low_.items[k].nest = std::move(nest);
+      low_.items[k].reads.clear();
+      low_.items[k].writes.clear();
+      known_.opened(k);
+    }
+    known_.settle();
+  }
+
+ private:
+  Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
+  Access result(const Instr& in, const ItemSource& s) const {
+    return row_major(s.out[0], t_.types.dtype(flat_.body.type(in.result())), dims(in.result()));
+  }
+
+  // There are elements on both sides, of a dtype that loads under masks have code for.
+  bool may_pick(const Instr& in) const {
+    const DType d = t_.types.dtype(flat_.body.type(in.result()));
+    if (is_complex(d) || (size_of(d) != 4 && size_of(d) != 8)) return false;
+    for (ValueId v : {in.operands[0], in.result()})
+      if (std::ranges::find(dims(v), 0) != dims(v).end()) return false;
+    return true;
+  }
+
+  std::optional<Nest> pad(const Instr& in, const ItemSource& s) {
+    const Ints low = t_.attrs.get_ints(in.attrs, Key::low), interior = t_.attrs.get_ints(in.attrs, Key::interior);
+    if (std::ranges::any_of(interior, [](std::int64_t i) { return i != 0; })) return std::nullopt;
+    const Dims from = dims(in.operands[0]), to = dims(in.result());
+    Building b(to, result(in, s));
+    Access x = s.in[0];
+    std::uint32_t mask = kNoNode;
+    const auto also = [&](std::uint32_t m) { mask = mask == kNoNode ? m : b.op(Op::and_, DType::Bool, mask, m); };
+    for (std::size_t d = 0; d < to.size(); ++d) {
+      x.offset -= low[d] * x.strides[d];
+      if (low[d] > 0) also(b.compare(Op::ge, d, low[d]));
+      if (low[d] + from[d] < to[d]) also(b.compare(Op::lt, d, low[d] + from[d]));
+    }
+    const std::uint32_t inside = b.load(x, mask);
+    if (mask == kNoNode || is_zero(s.in[1])) return b.finish(inside);
+    Access fill = s.in[1];
+    fill.strides = std::vector<std::int64_t>(to.size(), 0);
+    return b.finish(b.op(Op::select, x.dtype, mask, inside, b.load(fill)));
+  }
+
+  bool is_zero(const Access& scalar) {
+    const std::byte* found = known_.find(scalar.base);
+    const auto size = static_cast<std::size_t>(size_of(scalar.dtype));
+    return found && std::all_of(found + scalar.offset * size_of(scalar.dtype),
+                                found + scalar.offset * size_of(scalar.dtype) + static_cast<std::ptrdiff_t>(size),
+                                [](std::byte b) { return b == std::byte{0}; });
+  }
+
+  // Rows are faster copied one by one.
+  std::optional<Nest> take(const Instr& in, const ItemSource& s) {
+    const auto axis = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::axis));
+    const Dims from = dims(in.operands[0]), indices = dims(in.operands[1]), to = dims(in.result());
+    for (std::size_t d = axis + 1; d < from.size(); ++d)
+      if (from[d] != 1) return std::nullopt;
+    const Access& x = s.in[0];
+    if (low_.bases[x.base].bytes > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
+    std::optional<std::vector<std::byte>> places =
+        places_of(s.in[1], indices, from[axis], x.strides[axis], t_.attrs.get_str(in.attrs, Key::mode));
+    if (!places) return std::nullopt;
+    Building b(to, result(in, s));
+    Access table = row_major(known_.add(*std::move(places)), DType::I32, indices), element = x;
+    const std::vector<std::int64_t> none(to.size(), 0);
+    const std::vector<std::int64_t> along(table.strides.begin(), table.strides.end());
+    table.strides = none;
+    element.strides = none;
+    for (std::size_t d = 0; d < axis; ++d) element.strides[d] = x.strides[d];
+    for (std::size_t d = 0; d < indices.size(); ++d) table.strides[axis + d] = along[d];
+    const std::uint32_t index = b.load(table);
+    return b.finish(b.load(element, kNoNode, index));
+  }
+
+  // Elements from the first one of the axis, as i32. nullopt: not known, or some may fail or read nothing.
+  std::optional<std::vector<std::byte>> places_of(const Access& idx, Dims dims, std::int64_t bound, std::int64_t stride,
+                                                  std::string_view mode) {
+    std::int64_t count = 1;
+    for (std::int64_t d : dims) count = d == 0 ? 0 : std::min(count * d, kMostPlaces + 1);
+    const std::byte* found = count > 0 && count <= kMostPlaces ? known_.find(idx.base) : nullptr;
+    if (!found) return std::nullopt;
+    std::vector<std::byte> places(static_cast<std::size_t>(count) * 4);
+    std::vector<std::int64_t> at(dims.size(), 0);
+    std::int64_t element = idx.offset;
+    for (std::int64_t k = 0; k < count; ++k) {
+      std::int64_t i = load_index(idx.dtype, found + element * size_of(idx.dtype));
+      if (idx.dtype == DType::U64 && i < 0) i = std::numeric_limits<std::int64_t>::max();
+      if (mode == "clip") i = std::clamp<std::int64_t>(i, 0, bound - 1);
+      if (mode == "error" && i < 0) i += bound;
+      if (i < 0 || i >= bound) return std::nullopt;
+      const auto place = static_cast<std::int32_t>(i * stride);
+      std::memcpy(places.data() + 4 * k, &place, 4);
+      for (std::size_t d = dims.size(); d-- > 0;) {
+        element += idx.strides[d];
+        if (++at[d] < dims[d]) break;
+        element -= idx.strides[d] * dims[d];
+        at[d] = 0;
+      }
+    }
+    return places;
+  }
+
+  const Tables& t_;
+  const FlatBody& flat_;
+  Lowered& low_;
+  Known known_;
+};
+
+}  // namespace
+
+void pick_in_nests(const Tables& t, const FlatBody& flat, Lowered& low) { Picker(t, flat, low).run(); }
+
+}  // namespace tfvm

@@ -1,0 +1,15 @@
+#pragma once
+// Kernels that only move elements become loop nests that pick them, so that they fuse with what is around them.
+//
+//   pad x, 0 {low=[1], high=[0]}     load x - 1 [1] if i >= 1
+//   take x, [2, 0, 2]                load x [0] at t, where t = load [2, 0, 2] [1]
+
+#include "vm/plan/lower.h"
+
+namespace tfvm {
+
+// Pads without holes, and takes of single elements at known places, of dtypes that have machine code. Known values are
+// computed on the way; see known.h.
+void pick_in_nests(const Tables& t, const FlatBody& flat, Lowered& low);
+
+}  // namespace tfvm
