@@ -148,6 +148,25 @@ class Recomputer {
  public:
   explicit Recomputer(std::span<const std::uint8_t> live_out) : live_out_(live_out) {}
 
+  // Of each value that the nest stores: what it takes to compute it.
+  void know(const Nest& n) {
+    cheap_.clear();
+    for (const Store& s : n.stores) {
+      Nest value = n;
+      value.stores = {s};
+      compact(value);
+      if (is_row_major(value)) cheap_.emplace(s.to.base, std::move(value));
+    }
+  }
+  // The reader without loads of what is known; nullopt: some must stay.
+  std::optional<Nest> without_loads(const Nest& reader) {
+    Nest n = reader;
+    inline_loads(n);
+    for (const NestNode& node : n.nodes)
+      if (node.kind == NestNodeKind::Load && cheap_.contains(n.accesses[node.access].base)) return std::nullopt;
+    return n;
+  }
+
   void take(FuseItem& item) {
     if (!item.nest) return;
     inline_loads(*item.nest);
@@ -271,6 +290,86 @@ class Recomputer {
 void recompute(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out) {
   Recomputer r(live_out);
   for (FuseItem& item : items) r.take(item);
+}
+
+namespace {
+
+constexpr std::int64_t kOfStep = 1000;  // additions of elements, in vectors, that take as long as a step does
+
+class SmallRecomputer {
+ public:
+  SmallRecomputer(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out)
+      : items_(items), live_out_(live_out), recomputer_(live_out), readers_(live_out.size()) {
+    for (std::uint32_t k = 0; k < items.size(); ++k) note_reads(k);
+  }
+
+  void run() {
+    std::vector<std::uint8_t> is_gone(items_.size(), 0);
+    for (std::uint32_t k = 0; k < items_.size(); ++k) is_gone[k] = take(k);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < items_.size(); ++k) {
+      if (is_gone[k]) continue;
+      if (kept != k) items_[kept] = std::move(items_[k]);
+      ++kept;
+    }
+    items_.resize(kept);
+  }
+
+ private:
+  void note_reads(std::uint32_t item) {
+    const auto note = [&](std::uint32_t base) {
+      if (readers_[base].empty() || readers_[base].back() != item) readers_[base].push_back(item);
+    };
+    if (!items_[item].nest) std::ranges::for_each(items_[item].reads, note);
+    if (!items_[item].nest) return;
+    for (const NestNode& n : items_[item].nest->nodes)
+      if (n.kind == NestNodeKind::Load) note(items_[item].nest->accesses[n.access].base);
+  }
+
+  // True: its readers compute what it stores.
+  bool take(std::uint32_t k) {
+    if (!items_[k].nest || items_[k].nest->has_reduction()) return false;
+    const Nest& n = *items_[k].nest;
+    std::vector<std::uint32_t> readers;
+    for (const Store& s : n.stores) {
+      if (live_out_[s.to.base]) return false;
+      readers.insert(readers.end(), readers_[s.to.base].begin(), readers_[s.to.base].end());
+    }
+    std::ranges::sort(readers);
+    readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+    std::int64_t each = 0, times = -points(n);
+    for (const NestNode& node : n.nodes) each += cost(node);
+    for (std::uint32_t r : readers) {
+      if (!items_[r].nest) return false;
+      times += points(*items_[r].nest);
+      if (times > kOfStep || each * times > kOfStep) return false;
+    }
+    recomputer_.know(n);
+    std::vector<Nest> alone;
+    for (std::uint32_t r : readers) {
+      std::optional<Nest> without = recomputer_.without_loads(*items_[r].nest);
+      if (!without) return false;
+      alone.push_back(*std::move(without));
+    }
+    for (std::size_t r = 0; r < readers.size(); ++r) {
+      FuseItem& to = items_[readers[r]];
+      to.nest = std::move(alone[r]);
+      to.origins.insert(to.origins.begin(), items_[k].origins.begin(), items_[k].origins.end());
+      note_reads(readers[r]);
+    }
+    return !readers.empty();
+  }
+
+  std::vector<FuseItem>& items_;
+  std::span<const std::uint8_t> live_out_;
+  Recomputer recomputer_;
+  std::vector<std::vector<std::uint32_t>> readers_;  // per base, some of them more than once
+};
+
+}  // namespace
+
+void recompute_small(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out) {
+  SmallRecomputer(items, live_out).run();
 }
 
 }  // namespace tfvm

@@ -20,6 +20,13 @@ namespace tfvm {
 // `live_out`, by base: values that are stored anyway; their readers load them.
 void recompute(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out);
 
+// The same for small values of fused items: a nest whose elements are computed by its readers in less time than it
+// takes as a step of its own is left out.
+//
+//   t = g(p)            over [j]
+//   y = f(s, t[j])      over [3, j]   ->   y = f(s, g(p[j]))
+void recompute_small(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out);
+
 // What a node costs about, in additions of a vector.
 int cost(const NestNode& n);
 

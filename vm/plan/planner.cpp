@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "jit/region/columns.h"
+#include "jit/region/recompute.h"
 #include "jit/region/share.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/fusion_report.h"
@@ -83,7 +84,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   std::vector<FuseItem> before;
   if (options.note_fusion) before = lowered->items;
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
-  if (options.fuse.enabled && options.fuse.recompute) store_in_between(items, *lowered, options.fuse);
+  if (options.fuse.enabled && options.fuse.recompute) {
+    if (options.tiers) recompute_small(items, live_out);
+    store_in_between(items, *lowered, options.fuse);
+  }
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);

@@ -198,6 +198,35 @@ TEST(Recompute, ColumnsAreCopied) {
   EXPECT_EQ(text(*fused[2].nest).find("b7"), std::string::npos) << text(*fused[2].nest);
 }
 
+// t = x * x, u = t + t over [j]; y = s * t over [3, j]; v = u - x, reversed: one step each but for the first.
+TEST(Recompute, SmallValuesAreNoSteps) {
+  const std::vector<std::int64_t> row{kN}, rows{3, kN};
+  const auto access = [](std::uint32_t base, std::int64_t offset, std::vector<std::int64_t> strides) {
+    return Access{base, DType::F32, offset, std::move(strides)};
+  };
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::mul, row, {access(0, 0, {1}), access(0, 0, {1})}, access(1, 0, {1})));
+  items.push_back(op(Op::mul, rows, {access(0, 7, {kN, 1}), access(1, 0, {0, 1})}, access(2, 0, {kN, 1})));
+  items.push_back(op(Op::sub, row, {access(1, kN - 1, {-1}), access(0, 0, {1})}, access(3, 0, {1})));
+  const std::vector<std::uint8_t> live{0, 0, 1, 1};
+  std::vector<FuseItem> less = items;
+  recompute_small(less, live);
+  EXPECT_EQ(less.size(), 2u);
+  expect_same(items, less, live);
+
+  std::vector<FuseItem> stays = items;  // a result, and what a kernel reads
+  recompute_small(stays, std::vector<std::uint8_t>{0, 1, 1, 1});
+  EXPECT_EQ(stays.size(), 3u);
+  stays.push_back({std::nullopt, {1}, {4}, {}});
+  recompute_small(stays, std::vector<std::uint8_t>{0, 0, 1, 1, 1});
+  EXPECT_EQ(stays.size(), 4u);
+
+  std::vector<FuseItem> large = items;  // beyond what a step costs
+  large[1] = op(Op::mul, {30, kN}, {access(0, 7, {kN, 1}), access(1, 0, {0, 1})}, access(2, 0, {kN, 1}));
+  recompute_small(large, live);
+  EXPECT_EQ(large.size(), 3u);
+}
+
 TEST(Recompute, RandomProgramsKeepTheirResults) {
   std::mt19937_64 rng(3);
   std::size_t shared = 0;
