@@ -1,6 +1,8 @@
 #pragma once
 // The products of gemm.h by blocks, for the files that make them: of floats for speed, of integers for size.
 
+#include <utility>
+
 #include "vm/kernels/gemm.h"
 #include "vm/kernels/gemm_pack.h"
 #include "vm/kernels/gemm_thin.h"
@@ -29,6 +31,10 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
                  GemmTarget<T> c, std::byte* scratch) {
   T* packed_a = reinterpret_cast<T*>(scratch);
   T* packed_b = packed_a + kBlockM * kGemmBlockK;
+  // Rows of A that few panels of B meet are read where they stand, if they are runs along k.
+  bool is_of_runs = false;
+  if constexpr (std::is_floating_point_v<T>)
+    is_of_runs = n <= 2 * kCols<T> && a.ks.is_unit() && !a.lanes.table && needs_no_conversion<T>(a);
   for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN) {
     const std::int64_t nc = std::min(kBlockN, n - n0);
     for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
@@ -36,12 +42,20 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
       pack<T, kCols<T>>(b, n0, nc, k0, kc, packed_b);
       for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
         const std::int64_t mc = std::min(kBlockM, m - m0);
-        pack<T, kRows>(a, m0, mc, k0, kc, packed_a);
+        const std::int64_t whole = is_of_runs ? mc / kRows * kRows : 0;  // rows that are not packed
+        pack<T, kRows>(a, m0 + whole, mc - whole, k0, kc, packed_a);
         for (std::int64_t j = 0; j < nc; j += kCols<T>)
           for (std::int64_t i = 0; i < mc; i += kRows) {
             const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
-            tile<T>(packed_a + i * kc, packed_b + j * kc, kc, std::min(kRows, mc - i), std::min(kCols<T>, nc - j), to,
-                    k0 != 0);
+            const T* panel = packed_b + j * kc;
+            const std::int64_t cols = std::min(kCols<T>, nc - j);
+            if constexpr (std::is_floating_point_v<T>)
+              if (i < whole) {
+                const T* rows = reinterpret_cast<const T*>(a.data) + (m0 + i) * a.lanes.stride + k0;
+                tile_of<T, kRows, false>(rows, a.lanes.stride, panel, kc, kRows, cols, to, k0 != 0);
+                continue;
+              }
+            tile<T>(packed_a + (i - whole) * kc, panel, kc, std::min<std::int64_t>(kRows, mc - i), cols, to, k0 != 0);
           }
       }
     }
@@ -76,14 +90,20 @@ void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t
     const auto* y = reinterpret_cast<const T*>(b.data);
     if (m == 1 && b.lanes.is_unit() && c.col == 1) return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data);
     if (n == 1 && a.lanes.is_unit() && c.row == 1) return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (m == 1 && b.ks.is_unit()) return runs_times(y, b.lanes, x + a.lanes.at(0), a.ks, n, k, c.data, c.col);
+      if (n == 1 && a.ks.is_unit()) return runs_times(x, a.lanes, y + b.lanes.at(0), b.ks, m, k, c.data, c.row);
+    }
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (wide && n < kCols<T> && m > n) return gemm_wide<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
-    if (wide) return gemm_wide(a, b, m, n, k, c, scratch);
-  }
-  // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed.
-  if (n < kCols<T> && m > n) return gemm_packed<T>(b, a, n, m, k, {c.data, c.col, c.row}, scratch);
-  gemm_packed(a, b, m, n, k, c, scratch);
+  // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed, but for rows
+  // that are runs along k, which need no packing then.
+  const bool is_of_runs = wide && n > 4 && a.ks.is_unit() && !a.lanes.table;
+  const bool is_transposed = n < kCols<T> && m > n && !is_of_runs;
+  const GemmSource &rows = is_transposed ? b : a, &columns = is_transposed ? a : b;
+  if (is_transposed) std::swap(m, n), std::swap(c.row, c.col);
+  if constexpr (std::is_floating_point_v<T>)
+    if (wide) return gemm_wide(rows, columns, m, n, k, c, scratch);
+  gemm_packed(rows, columns, m, n, k, c, scratch);
 }
 
 #define TFVM_GEMM(T)                                                                                                   \

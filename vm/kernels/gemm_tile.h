@@ -52,21 +52,34 @@ template <class T>
 inline constexpr std::int64_t kLanes = 32 / static_cast<std::int64_t>(sizeof(T));
 template <class T>
 inline constexpr std::int64_t kCols = 2 * kLanes<T>;
-inline constexpr std::int64_t kRows = 6;  // 12 accumulators, 2 of B, 1 of A: 15 of 16 registers
+inline constexpr int kRows = 6;  // 12 accumulators, 2 of B, 1 of A: 15 of 16 registers
+
+// Sums of a tile, rows of `width`, that c has no whole vectors for.
+template <class T>
+[[gnu::noinline]] void store_edge(const T* sums, std::int64_t width, std::int64_t rows, std::int64_t cols,
+                                  const GemmTarget<T>& c, bool add) {
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t j = 0; j < cols; ++j) {
+      T& to = c.data[r * c.row + j * c.col];
+      const T sum = sums[r * width + j];
+      to = add ? to + sum : sum;
+    }
+}
 
 // a: kc × kRows, b: kc × kCols, both packed; the first Rows of a count. With `add` the block's sums are added to what
-// is in c.
-template <class T, int Rows>
-void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+// is in c. Rows of a that are not packed are runs along k, `run` elements behind each other.
+template <class T, int Rows, bool IsPacked = true>
+void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols,
+             GemmTarget<T> c, bool add) {
   using V = Vec<T>;
   constexpr std::int64_t L = kLanes<T>;
   typename V::Type acc[Rows][2];
   for (auto& row : acc) row[0] = row[1] = V::zero();
-  for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += kCols<T>) {
+  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += kCols<T>) {
     const auto b0 = V::load(b), b1 = V::load(b + L);
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
-      const auto x = V::all(a[r]);
+      const auto x = V::all(a[IsPacked ? r : r * run]);
       acc[r][0] = V::madd(x, b0, acc[r][0]);
       acc[r][1] = V::madd(x, b1, acc[r][1]);
     }
@@ -86,19 +99,15 @@ void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::in
     V::store(edge[r], acc[r][0]);
     V::store(edge[r] + L, acc[r][1]);
   }
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t j = 0; j < cols; ++j) {
-      T& to = c.data[r * c.row + j * c.col];
-      to = add ? to + edge[r][j] : edge[r][j];
-    }
+  store_edge(edge[0], kCols<T>, rows, cols, c, add);
 }
 
 template <class T>
 void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
-  if (rows > 4) return tile_of<T, 6>(a, b, kc, rows, cols, c, add);
-  if (rows > 2) return tile_of<T, 4>(a, b, kc, rows, cols, c, add);
-  if (rows > 1) return tile_of<T, 2>(a, b, kc, rows, cols, c, add);
-  return tile_of<T, 1>(a, b, kc, rows, cols, c, add);
+  if (rows > 4) return tile_of<T, 6>(a, 0, b, kc, rows, cols, c, add);
+  if (rows > 2) return tile_of<T, 4>(a, 0, b, kc, rows, cols, c, add);
+  if (rows > 1) return tile_of<T, 2>(a, 0, b, kc, rows, cols, c, add);
+  return tile_of<T, 1>(a, 0, b, kc, rows, cols, c, add);
 }
 
 }  // namespace tfvm::gemm_detail

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include "vm/kernels/gemm_pack.h"
+#include "vm/kernels/gemm_tile.h"
 
 #define TFVM_WIDE [[gnu::target("avx512f")]]
 #define TFVM_WIDE_INLINE [[gnu::target("avx512f"), gnu::always_inline]] static inline
@@ -17,6 +18,7 @@ namespace tfvm {
 namespace {
 
 using gemm_detail::pack;
+using gemm_detail::store_edge;
 
 template <class T>
 struct Wide;
@@ -47,17 +49,19 @@ struct Wide<double> {
   TFVM_WIDE_INLINE Type madd(Type a, Type b, Type c) { return _mm512_fmadd_pd(a, b, c); }
 };
 
-constexpr std::int64_t kRows = 8, kMostVectors = 3;
+constexpr int kRows = 8;  // not those of gemm_tile.h
+constexpr std::int64_t kMostVectors = 3;
 template <class T>
 constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
 constexpr std::int64_t kBlockM = 16 * kRows;
 template <class T>
 constexpr std::int64_t kBlockN = 10 * kMostVectors* kLanes<T>;
 
-// Panels as pack leaves them, of B in Panel registers; `rows` <= Rows and `cols` in Vectors registers are stored.
-template <class T, int Panel, int Rows, int Vectors>
-TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c,
-                       bool add) {
+// Panels as pack leaves them, of B in Panel registers; `rows` <= Rows and `cols` in Vectors registers are stored. Where
+// `run` is not 0, the rows of A are not packed: each is a run along k, `run` elements behind the one before.
+template <class T, int Panel, int Rows, int Vectors, bool IsPacked>
+TFVM_WIDE void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols,
+                       const GemmTarget<T>& c, bool add) {
   using V = Wide<T>;
   constexpr std::int64_t L = kLanes<T>;
   typename V::Type acc[Rows][Vectors];
@@ -65,13 +69,13 @@ TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t row
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) acc[r][v] = V::zero();
-  for (std::int64_t k = 0; k < kc; ++k, a += kRows, b += Panel * L) {
+  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += Panel * L) {
     typename V::Type y[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) y[v] = V::load(b + v * L);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-      const auto x = V::all(a[r]);
+      const auto x = V::all(a[IsPacked ? r : r * run]);
 #pragma GCC unroll 3
       for (int v = 0; v < Vectors; ++v) acc[r][v] = V::madd(x, y[v], acc[r][v]);
     }
@@ -97,23 +101,21 @@ TFVM_WIDE void tile_of(const T* a, const T* b, std::int64_t kc, std::int64_t row
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) V::store(edge[r] + v * L, acc[r][v]);
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t j = 0; j < cols; ++j) {
-      T& to = c.data[r * c.row + j * c.col];
-      to = add ? to + edge[r][j] : edge[r][j];
-    }
+  store_edge(edge[0], Vectors * L, rows, cols, c, add);
 }
 
 template <class T, int Panel, int Vectors>
-void rows_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
-  if (rows > 6) return tile_of<T, Panel, 8, Vectors>(a, b, kc, rows, cols, c, add);
-  if (rows > 4) return tile_of<T, Panel, 6, Vectors>(a, b, kc, rows, cols, c, add);
-  if (rows > 2) return tile_of<T, Panel, 4, Vectors>(a, b, kc, rows, cols, c, add);
-  return tile_of<T, Panel, 2, Vectors>(a, b, kc, rows, cols, c, add);
+void rows_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, const GemmTarget<T>& c,
+             bool add) {
+  if (rows > 6) return tile_of<T, Panel, 8, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
+  if (rows > 4) return tile_of<T, Panel, 6, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
+  if (rows > 2) return tile_of<T, Panel, 4, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
+  return tile_of<T, Panel, 2, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
 }
 
 template <class T, int Panel>
-void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, const GemmTarget<T>& c,
+          bool add) {
   if constexpr (Panel > 2)
     if (cols > 2 * kLanes<T>) return rows_of<T, Panel, 3>(a, b, kc, rows, cols, c, add);
   if constexpr (Panel > 1)
@@ -121,10 +123,33 @@ void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64
   rows_of<T, Panel, 1>(a, b, kc, rows, cols, c, add);
 }
 
+// A product with one panel of B reads each row of A once: where it stands, if that is a run along k.
+template <class T, int Panel>
+void product_of_runs(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
+                     GemmTarget<T> c, std::byte* scratch) {
+  constexpr std::int64_t kCols = Panel * kLanes<T>;
+  T* packed_a = reinterpret_cast<T*>(scratch);
+  T* packed_b = packed_a + kBlockM * kGemmBlockK;
+  const std::int64_t run = a.lanes.stride, whole = m / kRows * kRows;
+  for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
+    const std::int64_t kc = std::min(kGemmBlockK, k - k0);
+    pack<T, kCols>(b, 0, n, k0, kc, packed_b);
+    for (std::int64_t i = 0; i < whole; i += kRows)
+      tile_of<T, Panel, kRows, Panel, false>(reinterpret_cast<const T*>(a.data) + i * run + k0, run, packed_b, kc,
+                                             kRows, n, {c.data + i * c.row, c.row, c.col}, k0 != 0);
+    if (whole == m) continue;
+    pack<T, kRows>(a, whole, m - whole, k0, kc, packed_a);
+    rows_of<T, Panel, Panel>(packed_a, packed_b, kc, m - whole, n, {c.data + whole * c.row, c.row, c.col}, k0 != 0);
+  }
+}
+
 template <class T, int Panel>
 void product(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
              std::byte* scratch) {
   constexpr std::int64_t kCols = Panel * kLanes<T>;
+  const bool is_of_runs = n <= kCols && n > kCols - kLanes<T> && a.ks.is_unit() && !a.lanes.table;
+  if (is_of_runs && size_of(a.dtype) == static_cast<std::int64_t>(sizeof(T)))
+    return product_of_runs<T, Panel>(a, b, m, n, k, c, scratch);
   T* packed_a = reinterpret_cast<T*>(scratch);
   T* packed_b = packed_a + kBlockM * kGemmBlockK;
   for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
@@ -138,8 +163,8 @@ void product(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int6
         for (std::int64_t j = 0; j < nc; j += kCols)
           for (std::int64_t i = 0; i < mc; i += kRows) {
             const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
-            tile<T, Panel>(packed_a + i * kc, packed_b + j * kc, kc, std::min(kRows, mc - i), std::min(kCols, nc - j),
-                           to, k0 != 0);
+            tile<T, Panel>(packed_a + i * kc, packed_b + j * kc, kc, std::min<std::int64_t>(kRows, mc - i),
+                           std::min(kCols, nc - j), to, k0 != 0);
           }
       }
     }
