@@ -5,6 +5,7 @@
 
 #include "vm/kernels/gemm.h"
 #include "vm/kernels/gemm_pack.h"
+#include "vm/kernels/gemm_runs.h"
 #include "vm/kernels/gemm_thin.h"
 #include "vm/kernels/gemm_tile.h"
 #include "vm/kernels/gemm_wide.h"

@@ -1,0 +1,83 @@
+#pragma once
+// A matrix whose rows stand in runs along k, by a vector: squares of it are transposed in registers, so that lanes are
+// rows and each keeps its own chain of sums.
+
+#include "vm/kernels/gemm_thin.h"
+
+namespace tfvm::gemm_detail {
+
+[[gnu::noinline]] inline void transpose_square(const float* const* rows, std::int64_t at, float* out) {
+  transpose_8x8(rows, at, out, 8);
+}
+[[gnu::noinline]] inline void transpose_square(const double* const* rows, std::int64_t at, double* out) {
+  transpose_4x4(rows, at, out, 4);
+}
+
+// The first n < 8 (4) elements of a run, and zeros.
+inline void copy_few(const float* from, std::int64_t n, float* to) {
+  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  _mm256_store_ps(to, _mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lanes)));
+}
+inline void copy_few(const double* from, std::int64_t n, double* to) {
+  const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+  _mm256_store_pd(to, _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes)));
+}
+
+// totals[i] for Groups vectors of rows that each stand in a run along k: squares of them are transposed, so that lanes
+// are rows.
+template <class T, int Groups>
+void run_tile(const T* const* runs, const T* x, GemmAxis xs, std::int64_t k, T* totals) {
+  using V = Vec<T>;
+  constexpr std::int64_t L = kLanes<T>;
+  for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
+    typename V::Type acc[Groups];
+    for (auto& v : acc) v = V::zero();
+    const std::int64_t end = std::min(k, k0 + kGemmBlockK);
+    std::int64_t p = k0;
+    for (; p + L <= end; p += L) {
+      alignas(32) T square[Groups][L * L];
+      for (int g = 0; g < Groups; ++g) transpose_square(runs + g * L, p, square[g]);
+      for (std::int64_t q = 0; q < L; ++q) {
+        const auto u = V::all(x[xs.at(p + q)]);
+#pragma GCC unroll 4
+        for (int g = 0; g < Groups; ++g) acc[g] = V::madd(u, V::load(square[g] + q * L), acc[g]);
+      }
+    }
+    for (int g = 0; p < end && g < Groups; ++g) {  // what is left of the runs, with anything behind it
+      alignas(32) T left[L][L], square[L * L];
+      const T* rows[L];
+      for (std::int64_t l = 0; l < L; ++l) {
+        copy_few(runs[g * L + l] + p, end - p, left[l]);
+        rows[l] = left[l];
+      }
+      transpose_square(rows, 0, square);
+      for (std::int64_t q = 0; q < end - p; ++q)
+        acc[g] = V::madd(V::all(x[xs.at(p + q)]), V::load(square + q * L), acc[g]);
+    }
+    for (int g = 0; g < Groups; ++g) {
+      T* to = totals + g * L;
+      V::store(to, k0 == 0 ? acc[g] : V::load(to) + acc[g]);
+    }
+  }
+}
+
+// c[m] = a[m, k] x[k] where rows of a stand in runs along k and elements need no conversion.
+template <class T>
+void runs_times(const T* y, GemmAxis lanes, const T* x, GemmAxis xs, std::int64_t m, std::int64_t k, T* c,
+                std::int64_t step) {
+  constexpr int kGroups = 4;
+  constexpr std::int64_t kMost = kGroups * kLanes<T>;
+  const auto some = [&]<int Groups>(std::int64_t i) {
+    const T* runs[Groups * kLanes<T>];
+    T totals[Groups * kLanes<T>];
+    for (std::int64_t l = 0; l < Groups * kLanes<T>; ++l) runs[l] = y + lanes.at(i + l);
+    run_tile<T, Groups>(runs, x, xs, k, totals);
+    for (std::int64_t l = 0; l < Groups * kLanes<T>; ++l) c[(i + l) * step] = totals[l];
+  };
+  std::int64_t i = 0;
+  for (; i + kMost <= m; i += kMost) some.template operator()<kGroups>(i);
+  for (; i + kLanes<T> <= m; i += kLanes<T>) some.template operator()<1>(i);
+  for (; i < m; ++i) c[i * step] = inner<T>(y + lanes.at(i), x, {1, nullptr}, xs, k);
+}
+
+}  // namespace tfvm::gemm_detail
