@@ -37,6 +37,7 @@ class Body {
   void pick_one(LaneId v);
   void pick_same(LaneId v);
   void pick_lanes(LaneId v);
+  void skip_if_none(const ax::Reg& mask, int width, const aj::Label& none);
   ax::Vec pick_index(LaneId v);
   ax::Reg pick_mask(LaneId v, bool is_own);
   ax::Gp pointer(std::uint32_t access, const ax::Gp& other);

@@ -91,6 +91,22 @@ void Body::pick_lanes(LaneId v) {
     i.width == 4 ? a_.vgatherdps(to, m, mask.as<ax::Vec>()) : a_.vgatherdpd(to, m, mask.as<ax::Vec>());
 }
 
+// Leads on where no lane of the mask is set.
+void Body::skip_if_none(const ax::Reg& mask, int width, const aj::Label& none) {
+  const int lanes = lanes_of(width);
+  if (e_.is_avx512 && lanes == 16) {
+    a_.kortestw(mask.as<ax::KReg>(), mask.as<ax::KReg>());
+    a_.jz(none);
+    return;
+  }
+  if (e_.is_avx512)
+    a_.kmovw(ax::eax, mask.as<ax::KReg>());
+  else
+    width == 4 ? a_.vmovmskps(ax::eax, sized(mask, lanes * 4)) : a_.vmovmskpd(ax::eax, sized(mask, lanes * 8));
+  a_.test(ax::eax, (1 << lanes) - 1);
+  a_.jz(none);
+}
+
 // One element for all lanes, read where any of them wants it.
 void Body::pick_same(LaneId v) {
   const LaneInst& i = code_[v];
@@ -99,12 +115,7 @@ void Body::pick_same(LaneId v) {
   const ax::Vec to = sized(r_.out(v, false), lanes * i.width);
   const aj::Label none = a_.newLabel();
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
-  if (e_.is_avx512)
-    a_.kmovw(ax::eax, mask.as<ax::KReg>());
-  else
-    i.width == 4 ? a_.vmovmskps(ax::eax, sized(mask, lanes * 4)) : a_.vmovmskpd(ax::eax, sized(mask, lanes * 8));
-  a_.test(ax::eax, (1 << lanes) - 1);
-  a_.jz(none);
+  skip_if_none(mask, i.width, none);
   const ax::Mem m = address({i.in[0], 0, static_cast<std::int32_t>(i.bits)}, i.width);
   if (e_.is_avx512) {
     i.width == 4 ? a_.k(mask.as<ax::KReg>()).z().vbroadcastss(to, m)
@@ -144,6 +155,7 @@ void Body::pick_one(LaneId v) {
   a_.bind(none);
 }
 
+// The processor takes its time over a page that is not there, even where no lane wants anything of it.
 void Body::load_picked(LaneId v) {
   const LaneInst& i = code_[v];
   if (trip_ == Trip::One) return pick_one(v);
@@ -153,11 +165,15 @@ void Body::load_picked(LaneId v) {
   const int bytes = lanes_of(i.width) * i.width;
   const ax::Reg mask = pick_mask(v, false);
   const ax::Vec to = sized(r_.out(v, false), bytes);
+  const aj::Label none = a_.newLabel();
+  a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
+  skip_if_none(mask, i.width, none);
   const ax::Mem m = address({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, i.width);
   if (e_.is_avx512)
     i.width == 4 ? a_.k(mask.as<ax::KReg>()).z().vmovups(to, m) : a_.k(mask.as<ax::KReg>()).z().vmovupd(to, m);
   else
     i.width == 4 ? a_.vmaskmovps(to, sized(mask, bytes), m) : a_.vmaskmovpd(to, sized(mask, bytes), m);
+  a_.bind(none);
 }
 
 }  // namespace tfvm::x86

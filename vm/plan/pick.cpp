@@ -1,6 +1,7 @@
 #include "vm/plan/pick.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -15,6 +16,8 @@ namespace tfvm {
 namespace {
 
 constexpr std::int64_t kMostPlaces = 1 << 20;
+constexpr std::int64_t kFarthest = std::int64_t{1} << 40;  // that a pad moves by, so that no place overflows
+constexpr std::size_t kMostPieces = 4;                     // each is a load at every point
 
 // Of a nest under construction.
 class Building {
@@ -41,14 +44,17 @@ class Building {
   }
   // Where we are along a loop, compared with a place.
   std::uint32_t compare(Op with, std::size_t loop, std::int64_t place) {
-    Access a{0, DType::I64, 0, std::vector<std::int64_t>(n_.extents.size(), 0)};
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    const bool is_small = n_.extents[loop] <= kMost && std::abs(place) <= kMost;
+    const DType d = is_small ? DType::I32 : DType::I64;
+    Access a{0, d, 0, std::vector<std::int64_t>(n_.extents.size(), 0)};
     a.strides[loop] = 1;
     NestNode at, to;
     at.kind = NestNodeKind::Iota;
-    at.dtype = to.dtype = DType::I64;
+    at.dtype = to.dtype = d;
     at.access = add_access(n_, a);
     to.kind = NestNodeKind::Constant;
-    to.bits = static_cast<std::uint64_t>(place);
+    to.bits = is_small ? static_cast<std::uint32_t>(place) : static_cast<std::uint64_t>(place);
     const std::uint32_t x = add_node(n_, at);
     return op(with, DType::Bool, x, add_node(n_, to));
   }
@@ -70,9 +76,7 @@ class Picker {
     for (std::uint32_t k = 0; k < low_.items.size(); ++k) {
       if (low_.items[k].nest || low_.sources[k].instr >= flat_.body.num_instrs()) continue;
       const Instr in = flat_.body.instr(low_.sources[k].instr);
-      if (in.op != Op::pad && in.op != Op::take) continue;
-      if (!may_pick(in)) continue;
-      std::optional<Nest> nest = in.op == Op::pad ? pad(in, low_.sources[k]) : take(in, low_.sources[k]);
+      std::optional<Nest> nest = pick(in, low_.sources[k]);
       if (!nest) continue;
       low_.items[k].nest = std::move(nest);
       low_.items[k].reads.clear();
@@ -88,13 +92,49 @@ class Picker {
     return row_major(s.out[0], t_.types.dtype(flat_.body.type(in.result())), dims(in.result()));
   }
 
+  std::optional<Nest> pick(const Instr& in, const ItemSource& s) {
+    if ((in.op != Op::pad && in.op != Op::take && in.op != Op::concat) || !may_pick(in)) return std::nullopt;
+    return in.op == Op::pad ? pad(in, s) : in.op == Op::take ? take(in, s) : concat(in, s);
+  }
+
   // There are elements on both sides, of a dtype that loads under masks have code for.
   bool may_pick(const Instr& in) const {
     const DType d = t_.types.dtype(flat_.body.type(in.result()));
     if (is_complex(d) || (size_of(d) != 4 && size_of(d) != 8)) return false;
-    for (ValueId v : {in.operands[0], in.result()})
-      if (std::ranges::find(dims(v), 0) != dims(v).end()) return false;
-    return true;
+    const auto is_empty = [&](ValueId v) { return std::ranges::find(dims(v), 0) != dims(v).end(); };
+    return !is_empty(in.result()) && std::ranges::none_of(in.operands, is_empty);
+  }
+
+  // Does a nest go along a value's elements as they are written?
+  bool is_read_in_order(const Access& written, Dims extents) const {
+    return std::ranges::any_of(low_.items, [&](const FuseItem& item) {
+      if (!item.nest || !std::ranges::equal(item.nest->extents, extents)) return false;
+      return std::ranges::find(item.nest->accesses, written) != item.nest->accesses.end();
+    });
+  }
+
+  // Alone, a copy of each piece is faster.
+  std::optional<Nest> concat(const Instr& in, const ItemSource& s) {
+    if (s.in.size() < 2 || s.in.size() > kMostPieces) return std::nullopt;
+    if (!is_read_in_order(result(in, s), dims(in.result()))) return std::nullopt;
+    const auto axis = static_cast<std::size_t>(t_.attrs.get_int(in.attrs, Key::axis));
+    Building b(dims(in.result()), result(in, s));
+    std::int64_t from = 0;
+    std::uint32_t value = kNoNode;
+    for (std::size_t k = 0; k < s.in.size(); ++k) {
+      const std::int64_t to = from + dims(in.operands[k])[axis];
+      std::uint32_t mask = k == 0 ? kNoNode : b.compare(Op::ge, axis, from);
+      if (k + 1 < s.in.size()) {
+        const std::uint32_t before = b.compare(Op::lt, axis, to);
+        mask = mask == kNoNode ? before : b.op(Op::and_, DType::Bool, mask, before);
+      }
+      Access x = s.in[k];
+      x.offset -= from * x.strides[axis];
+      const std::uint32_t piece = b.load(x, mask);
+      value = k == 0 ? piece : b.op(Op::select, x.dtype, mask, piece, value);
+      from = to;
+    }
+    return b.finish(value);
   }
 
   std::optional<Nest> pad(const Instr& in, const ItemSource& s) {
@@ -106,6 +146,7 @@ class Picker {
     std::uint32_t mask = kNoNode;
     const auto also = [&](std::uint32_t m) { mask = mask == kNoNode ? m : b.op(Op::and_, DType::Bool, mask, m); };
     for (std::size_t d = 0; d < to.size(); ++d) {
+      if (low[d] > kFarthest || low[d] < -kFarthest || std::abs(x.strides[d]) > (1 << 22)) return std::nullopt;
       x.offset -= low[d] * x.strides[d];
       if (low[d] > 0) also(b.compare(Op::ge, d, low[d]));
       if (low[d] + from[d] < to[d]) also(b.compare(Op::lt, d, low[d] + from[d]));
