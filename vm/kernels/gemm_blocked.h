@@ -6,7 +6,7 @@
 #include "vm/kernels/gemm.h"
 #include "vm/kernels/gemm_pack.h"
 #include "vm/kernels/gemm_runs.h"
-#include "vm/kernels/gemm_thin.h"
+#include "vm/kernels/gemm_thin_converted.h"
 #include "vm/kernels/gemm_tile.h"
 #include "vm/kernels/gemm_wide.h"
 
@@ -19,13 +19,8 @@ constexpr std::int64_t kBlockN = 512;         // columns of B packed at a time
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-// Whether the elements are already of the type that is computed with.
-template <class T>
-bool needs_no_conversion(const GemmSource& s) {
-  return size_of(s.dtype) == static_cast<std::int64_t>(sizeof(T));
-}
-
-inline bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k <= 512 || (m < 2 && n < 8); }
+inline bool is_few(std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k <= kFew; }
+inline bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return is_few(m, n, k) || (m < 2 && n < 8); }
 
 template <class T>
 void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -40,11 +35,11 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
     const std::int64_t nc = std::min(kBlockN, n - n0);
     for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
       const std::int64_t kc = std::min(kGemmBlockK, k - k0);
-      pack<T, kCols<T>>(b, n0, nc, k0, kc, packed_b);
+      pack<T, kCols<T>>(b, n0, nc, k0, kc, kCols<T>, packed_b);
       for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
         const std::int64_t mc = std::min(kBlockM, m - m0);
         const std::int64_t whole = is_of_runs ? mc / kRows * kRows : 0;  // rows that are not packed
-        pack<T, kRows>(a, m0 + whole, mc - whole, k0, kc, packed_a);
+        pack<T, kRows>(a, m0 + whole, mc - whole, k0, kc, kRows, packed_a);
         for (std::int64_t j = 0; j < nc; j += kCols<T>)
           for (std::int64_t i = 0; i < mc; i += kRows) {
             const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
@@ -84,7 +79,11 @@ void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t
       for (std::int64_t j = 0; j < n; ++j) c.data[i * c.row + j * c.col] = T{};
     return;
   }
-  if (is_small(m, n, k)) return gemm_small(a, b, m, n, k, c);
+  if (m == 0 || n == 0) return;
+  if (is_small(m, n, k)) {
+    if (needs_no_conversion<T>(a)) return gemm_small(a, b, m, n, k, c);
+    return is_few(m, n, k) ? gemm_few_converted(a, b, m, n, k, c) : gemm_row_converted(a, b, n, k, c);
+  }
   // A vector by a matrix whose lanes stand side by side is read where it stands.
   if (needs_no_conversion<T>(a)) {
     const auto* x = reinterpret_cast<const T*>(a.data);

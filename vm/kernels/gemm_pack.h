@@ -1,123 +1,88 @@
 #pragma once
-// Packing: lanes × k, gathered and converted, as panels of `width` lanes: out[k * width + lane],
-// missing lanes zero.
+// Packing: lanes × k, gathered and converted, as panels of `width` lanes: out[k * width + lane], missing lanes zero.
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
 
-#include "jit/math/convert.h"
-#include "vm/kernels/gemm.h"
+#include "vm/kernels/gemm_convert.h"
 #include "vm/kernels/transpose.h"
 
 namespace tfvm::gemm_detail {
 
-struct F16 {
-  std::uint16_t bits;
-};
-struct BF16 {
-  std::uint16_t bits;
-};
-
-template <class T, class S>
-T convert(S v) {
-  if constexpr (std::is_same_v<S, F16>)
-    return static_cast<T>(math::f16_to_f32(v.bits));
-  else if constexpr (std::is_same_v<S, BF16>)
-    return static_cast<T>(math::bf16_to_f32(v.bits));
-  else
-    return static_cast<T>(v);
+// pack for elements that are converted.
+template <class T>
+[[gnu::noinline]] void pack_converted(const GemmSource& s, std::int64_t first, std::int64_t count, std::int64_t k0,
+                                      std::int64_t kc, std::int64_t width, T* out) {
+  const Converter<T> run = converter<T>(s.dtype);
+  for (std::int64_t l = 0; l < count; l += width, out += kc * width) {
+    const std::int64_t valid = std::min(width, count - l);
+    if (valid < width) std::memset(out, 0, static_cast<std::size_t>(kc * width) * sizeof(T));
+    if (s.lanes.is_unit()) {  // lanes stand side by side
+      for (std::int64_t k = 0; k < kc; ++k) {
+        const std::int64_t at = s.lanes.at(first + l) + s.ks.at(k0 + k);
+        run(s.data + at * size_of(s.dtype), {1}, valid, out + k * width);
+      }
+      continue;
+    }
+    for (std::int64_t lane = 0; lane < valid; ++lane) {
+      T along[kGemmBlockK];
+      const Place from = place_of(s, first + l + lane, k0);
+      run(from.data, from.ks, kc, along);
+      for (std::int64_t k = 0; k < kc; ++k) out[k * width + lane] = along[k];
+    }
+  }
 }
 
-// out[k * Width + lane] of Width lanes that each stand in a run along k, eight (four of double) k at a time.
-template <std::int64_t Width>
-std::int64_t transpose_runs(const float* const* runs, std::int64_t kc, float* out) {
+inline constexpr std::int64_t kMostPanel = 48;  // lanes of the widest panel (gemm_wide.cpp)
+
+// out[k * width + lane] of `width` lanes that each stand in a run along k, eight (four of double) k at a time.
+inline std::int64_t transpose_runs(const float* const* runs, std::int64_t kc, std::int64_t width, float* out) {
   std::int64_t k = 0;
   for (; k + 8 <= kc; k += 8)
-    for (std::int64_t l = 0; l < Width; l += 8) transpose_8x8(runs + l, k, out + k * Width + l, Width);
+    for (std::int64_t l = 0; l < width; l += 8) transpose_8x8(runs + l, k, out + k * width + l, width);
   return k;
 }
-template <std::int64_t Width>
-std::int64_t transpose_runs(const double* const* runs, std::int64_t kc, double* out) {
+inline std::int64_t transpose_runs(const double* const* runs, std::int64_t kc, std::int64_t width, double* out) {
   std::int64_t k = 0;
   for (; k + 4 <= kc; k += 4)
-    for (std::int64_t l = 0; l < Width; l += 4) transpose_4x4(runs + l, k, out + k * Width + l, Width);
+    for (std::int64_t l = 0; l < width; l += 4) transpose_4x4(runs + l, k, out + k * width + l, width);
   return k;
 }
 
-// `valid` of Width lanes from the places of `lanes`; `ks` starts at the panel's first k.
-template <class T, class S, std::int64_t Width>
-void pack_panel(const S* data, GemmAxis lanes, std::int64_t valid, GemmAxis ks, std::int64_t kc, T* out) {
-  if (valid < Width) std::memset(out, 0, static_cast<std::size_t>(kc * Width) * sizeof(T));
-  if (valid == Width && lanes.is_unit()) {  // lanes stand side by side
-    for (std::int64_t k = 0; k < kc; ++k) {
-      const S* from = data + ks.at(k);
-      for (std::int64_t l = 0; l < Width; ++l) out[k * Width + l] = convert<T>(from[l]);
-    }
+// `valid` of `width` lanes from the places of `lanes`; `ks` starts at the panel's first k. Unit divides width.
+template <class T, std::int64_t Unit>
+void pack_panel(const T* data, GemmAxis lanes, std::int64_t valid, GemmAxis ks, std::int64_t kc, std::int64_t width,
+                T* out) {
+  if (valid < width) std::memset(out, 0, static_cast<std::size_t>(kc * width) * sizeof(T));
+  if (valid == width && lanes.is_unit()) {  // lanes stand side by side
+    for (std::int64_t k = 0; k < kc; ++k)
+      for (std::int64_t l = 0; l < width; l += Unit)
+        std::memcpy(out + k * width + l, data + ks.at(k) + l, Unit * sizeof(T));
     return;
   }
   std::int64_t done = 0;
-  if constexpr (std::is_floating_point_v<T> && std::is_same_v<T, S> && Width % 8 == 0) {
-    if (valid == Width && ks.is_unit()) {
-      const T* runs[Width];
-      for (std::int64_t l = 0; l < Width; ++l) runs[l] = data + lanes.at(l);
-      done = transpose_runs<Width>(runs, kc, out);
+  if constexpr (std::is_floating_point_v<T> && Unit % 8 == 0) {
+    if (valid == width && ks.is_unit()) {
+      const T* runs[kMostPanel];
+      for (std::int64_t l = 0; l < width; ++l) runs[l] = data + lanes.at(l);
+      done = transpose_runs(runs, kc, width, out);
     }
   }
   for (std::int64_t l = 0; l < valid; ++l) {
-    const S* from = data + lanes.at(l);
-    if (ks.is_unit()) {
-      for (std::int64_t k = done; k < kc; ++k) out[k * Width + l] = convert<T>(from[k]);
-    } else {
-      for (std::int64_t k = done; k < kc; ++k) out[k * Width + l] = convert<T>(from[ks.at(k)]);
-    }
+    const T* from = data + lanes.at(l);
+    for (std::int64_t k = done; k < kc; ++k) out[k * width + l] = from[ks.at(k)];
   }
 }
 
-// Calls f(const S*) for the C++ type of the source's elements.
-template <class T, class F>
-void with_elements(const GemmSource& s, F f) {
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (s.dtype) {
-      case DType::F16:
-        return f(reinterpret_cast<const F16*>(s.data));
-      case DType::BF16:
-        return f(reinterpret_cast<const BF16*>(s.data));
-      case DType::F32:
-        return f(reinterpret_cast<const float*>(s.data));
-      default:
-        return f(reinterpret_cast<const double*>(s.data));
-    }
-  } else {
-    switch (s.dtype) {
-      case DType::I8:
-        return f(reinterpret_cast<const std::int8_t*>(s.data));
-      case DType::U8:
-        return f(reinterpret_cast<const std::uint8_t*>(s.data));
-      case DType::I16:
-        return f(reinterpret_cast<const std::int16_t*>(s.data));
-      case DType::U16:
-        return f(reinterpret_cast<const std::uint16_t*>(s.data));
-      case DType::I32:
-        return f(reinterpret_cast<const std::int32_t*>(s.data));
-      case DType::U32:
-        return f(reinterpret_cast<const std::uint32_t*>(s.data));
-      case DType::I64:
-        return f(reinterpret_cast<const std::int64_t*>(s.data));
-      default:
-        return f(reinterpret_cast<const std::uint64_t*>(s.data));
-    }
-  }
-}
-
-template <class T, std::int64_t Width>
-void pack(const GemmSource& s, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t kc, T* out) {
-  with_elements<T>(s, [&](auto* data) {
-    using S = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
-    if (!s.ks.table) data += k0 * s.ks.stride;
-    for (std::int64_t l = 0; l < count; l += Width, out += kc * Width)
-      pack_panel<T, S, Width>(s.lanes.table ? data : data + (first + l) * s.lanes.stride, s.lanes.from(first + l),
-                              std::min(Width, count - l), s.ks.from(k0), kc, out);
-  });
+template <class T, std::int64_t Unit>
+void pack(const GemmSource& s, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t kc,
+          std::int64_t width, T* out) {
+  if (!needs_no_conversion<T>(s)) return pack_converted(s, first, count, k0, kc, width, out);
+  const auto* data = reinterpret_cast<const T*>(s.data);
+  if (!s.ks.table) data += k0 * s.ks.stride;
+  for (std::int64_t l = 0; l < count; l += width, out += kc * width)
+    pack_panel<T, Unit>(s.lanes.table ? data : data + (first + l) * s.lanes.stride, s.lanes.from(first + l),
+                        std::min(width, count - l), s.ks.from(k0), kc, width, out);
 }
 
 }  // namespace tfvm::gemm_detail

@@ -77,7 +77,7 @@ void runs_times(const T* y, GemmAxis lanes, const T* x, GemmAxis xs, std::int64_
   std::int64_t i = 0;
   for (; i + kMost <= m; i += kMost) some.template operator()<kGroups>(i);
   for (; i + kLanes<T> <= m; i += kLanes<T>) some.template operator()<1>(i);
-  for (; i < m; ++i) c[i * step] = inner<T>(y + lanes.at(i), x, {1, nullptr}, xs, k);
+  for (; i < m; ++i) c[i * step] = inner(y + lanes.at(i), x, {1, nullptr}, xs, k);
 }
 
 }  // namespace tfvm::gemm_detail

@@ -17,42 +17,47 @@ T chain(T a, T b, T c) {
 }
 
 // Element (i, j .. j + N - 1), N chains at a time.
-template <class T, int N, class S>
-void small_run(const S* x, const S* y, const GemmSource& a, const GemmSource& b, std::int64_t k, T* totals) {
+template <class T, int N>
+void small_run(const T* x, const T* y, const GemmSource& a, const GemmSource& b, std::int64_t k, T* totals) {
   for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
     T sums[N] = {};
     const std::int64_t end = std::min(k, k0 + kGemmBlockK);
     for (std::int64_t p = k0; p < end; ++p) {
-      const T u = convert<T>(x[a.ks.at(p)]);
-      const S* row = y + b.ks.at(p);
+      const T u = x[a.ks.at(p)];
+      const T* row = y + b.ks.at(p);
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) sums[j] = chain(u, convert<T>(row[b.lanes.at(j)]), sums[j]);
+      for (int j = 0; j < N; ++j) sums[j] = chain(u, row[b.lanes.at(j)], sums[j]);
     }
     for (int j = 0; j < N; ++j) totals[j] = k0 == 0 ? sums[j] : static_cast<T>(totals[j] + sums[j]);
   }
 }
 
-// One element of long k: the chains of eight blocks side by side.
-template <class T, class S>
-T inner(const S* x, const S* y, GemmAxis xs, GemmAxis ys, std::int64_t k) {
-  constexpr int kSide = 8;
-  T total{};
+// One element of long k: the chains of eight blocks side by side. Its elements from a multiple of kInnerRun on are
+// added to the `total` of those before.
+inline constexpr std::int64_t kInnerRun = 8 * kGemmBlockK;
+template <class T>
+[[gnu::noinline]] T inner(const T* x, const T* y, GemmAxis xs, GemmAxis ys, std::int64_t k, bool first = true,
+                          T total = {}) {
+  constexpr int kSide = kInnerRun / kGemmBlockK;
+  const auto add = [&](T sum) {
+    total = first ? sum : static_cast<T>(total + sum);
+    first = false;
+  };
   std::int64_t k0 = 0;
-  for (; k0 + kSide * kGemmBlockK <= k; k0 += kSide * kGemmBlockK) {
+  for (; k0 + kInnerRun <= k; k0 += kInnerRun) {
     T sums[kSide] = {};
     for (std::int64_t p = k0; p < k0 + kGemmBlockK; ++p)
 #pragma GCC unroll 8
       for (int q = 0; q < kSide; ++q) {
         const std::int64_t at = p + q * kGemmBlockK;
-        sums[q] = chain(convert<T>(x[xs.at(at)]), convert<T>(y[ys.at(at)]), sums[q]);
+        sums[q] = chain(x[xs.at(at)], y[ys.at(at)], sums[q]);
       }
-    for (int q = 0; q < kSide; ++q) total = k0 + q == 0 ? sums[q] : static_cast<T>(total + sums[q]);
+    for (int q = 0; q < kSide; ++q) add(sums[q]);
   }
   for (; k0 < k; k0 += kGemmBlockK) {
     T sum{};
-    for (std::int64_t p = k0; p < std::min(k, k0 + kGemmBlockK); ++p)
-      sum = chain(convert<T>(x[xs.at(p)]), convert<T>(y[ys.at(p)]), sum);
-    total = k0 == 0 ? sum : static_cast<T>(total + sum);
+    for (std::int64_t p = k0; p < std::min(k, k0 + kGemmBlockK); ++p) sum = chain(x[xs.at(p)], y[ys.at(p)], sum);
+    add(sum);
   }
   return total;
 }
@@ -60,27 +65,26 @@ T inner(const S* x, const S* y, GemmAxis xs, GemmAxis ys, std::int64_t k) {
 template <class T>
 void gemm_small(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
                 GemmTarget<T> c) {
-  with_elements<T>(a, [&](auto* x) {
-    const auto* y = reinterpret_cast<decltype(x)>(b.data);
-    if (m == 1 && n == 1) {
-      *c.data = inner<T>(x + a.lanes.at(0), y + b.lanes.at(0), a.ks, b.ks, k);
-      return;
-    }
-    for (std::int64_t i = 0; i < m; ++i) {
-      T* to = c.data + i * c.row;
-      const auto* row = x + a.lanes.at(i);
-      const auto run = [&]<int N>(std::int64_t j) {
-        T totals[N] = {};
-        GemmSource rest = b;
-        rest.lanes = b.lanes.from(j);
-        small_run<T, N>(row, b.lanes.table ? y : y + j * b.lanes.stride, a, rest, k, totals);
-        for (int q = 0; q < N; ++q) to[(j + q) * c.col] = totals[q];
-      };
-      std::int64_t j = 0;
-      for (; j + 4 <= n; j += 4) run.template operator()<4>(j);
-      for (; j < n; ++j) run.template operator()<1>(j);
-    }
-  });
+  const auto* x = reinterpret_cast<const T*>(a.data);
+  const auto* y = reinterpret_cast<const T*>(b.data);
+  if (m == 1 && n == 1) {
+    *c.data = inner(x + a.lanes.at(0), y + b.lanes.at(0), a.ks, b.ks, k);
+    return;
+  }
+  for (std::int64_t i = 0; i < m; ++i) {
+    T* to = c.data + i * c.row;
+    const T* row = x + a.lanes.at(i);
+    const auto run = [&]<int N>(std::int64_t j) {
+      T totals[N] = {};
+      GemmSource rest = b;
+      rest.lanes = b.lanes.from(j);
+      small_run<T, N>(row, b.lanes.table ? y : y + j * b.lanes.stride, a, rest, k, totals);
+      for (int q = 0; q < N; ++q) to[(j + q) * c.col] = totals[q];
+    };
+    std::int64_t j = 0;
+    for (; j + 4 <= n; j += 4) run.template operator()<4>(j);
+    for (; j < n; ++j) run.template operator()<1>(j);
+  }
 }
 
 // Vectors of the result stay in registers along a block of k; rows of b are read where they stand.
@@ -110,7 +114,7 @@ void row_times(const T* x, GemmAxis xs, const T* y, GemmAxis ys, std::int64_t n,
   std::int64_t j = 0;
   for (; j + 8 * L <= n; j += 8 * L) row_tile<T, 8>(x, xs, y + j, ys, k, c + j);
   for (; j + L <= n; j += L) row_tile<T, 1>(x, xs, y + j, ys, k, c + j);
-  for (; j < n; ++j) c[j] = inner<T>(x, y + j, xs, ys, k);
+  for (; j < n; ++j) c[j] = inner(x, y + j, xs, ys, k);
 }
 
 }  // namespace tfvm::gemm_detail

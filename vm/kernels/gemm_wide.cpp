@@ -53,15 +53,16 @@ constexpr int kRows = 8;  // not those of gemm_tile.h
 constexpr std::int64_t kMostVectors = 3;
 template <class T>
 constexpr std::int64_t kLanes = 64 / static_cast<std::int64_t>(sizeof(T));
+static_assert(kMostVectors * kLanes<float> <= gemm_detail::kMostPanel);
 constexpr std::int64_t kBlockM = 16 * kRows;
 template <class T>
 constexpr std::int64_t kBlockN = 10 * kMostVectors* kLanes<T>;
 
-// Panels as pack leaves them, of B in Panel registers; `rows` <= Rows and `cols` in Vectors registers are stored. Where
-// `run` is not 0, the rows of A are not packed: each is a run along k, `run` elements behind the one before.
-template <class T, int Panel, int Rows, int Vectors, bool IsPacked>
-TFVM_WIDE void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols,
-                       const GemmTarget<T>& c, bool add) {
+// Panels as pack leaves them, of B `panel` wide; `rows` <= Rows and `cols` in Vectors registers are stored. Rows of A
+// that are not packed are runs along k, `run` elements behind each other.
+template <class T, int Rows, int Vectors, bool IsPacked = true>
+TFVM_WIDE void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t panel, std::int64_t kc, std::int64_t rows,
+                       std::int64_t cols, const GemmTarget<T>& c, bool add) {
   using V = Wide<T>;
   constexpr std::int64_t L = kLanes<T>;
   typename V::Type acc[Rows][Vectors];
@@ -69,7 +70,7 @@ TFVM_WIDE void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) acc[r][v] = V::zero();
-  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += Panel * L) {
+  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += panel) {
     typename V::Type y[Vectors];
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) y[v] = V::load(b + v * L);
@@ -104,70 +105,48 @@ TFVM_WIDE void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc
   store_edge(edge[0], Vectors * L, rows, cols, c, add);
 }
 
-template <class T, int Panel, int Vectors>
-void rows_of(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, const GemmTarget<T>& c,
-             bool add) {
-  if (rows > 6) return tile_of<T, Panel, 8, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
-  if (rows > 4) return tile_of<T, Panel, 6, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
-  if (rows > 2) return tile_of<T, Panel, 4, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
-  return tile_of<T, Panel, 2, Vectors, true>(a, 0, b, kc, rows, cols, c, add);
+template <class T, int Vectors>
+void rows_of(const T* a, const T* b, std::int64_t panel, std::int64_t kc, std::int64_t rows, std::int64_t cols,
+             const GemmTarget<T>& c, bool add) {
+  if (rows > 6) return tile_of<T, 8, Vectors>(a, 0, b, panel, kc, rows, cols, c, add);
+  if (rows > 4) return tile_of<T, 6, Vectors>(a, 0, b, panel, kc, rows, cols, c, add);
+  if (rows > 2) return tile_of<T, 4, Vectors>(a, 0, b, panel, kc, rows, cols, c, add);
+  return tile_of<T, 2, Vectors>(a, 0, b, panel, kc, rows, cols, c, add);
 }
 
-template <class T, int Panel>
-void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, const GemmTarget<T>& c,
-          bool add) {
-  if constexpr (Panel > 2)
-    if (cols > 2 * kLanes<T>) return rows_of<T, Panel, 3>(a, b, kc, rows, cols, c, add);
-  if constexpr (Panel > 1)
-    if (cols > kLanes<T>) return rows_of<T, Panel, 2>(a, b, kc, rows, cols, c, add);
-  rows_of<T, Panel, 1>(a, b, kc, rows, cols, c, add);
+template <class T>
+void tile(const T* a, const T* b, std::int64_t panel, std::int64_t kc, std::int64_t rows, std::int64_t cols,
+          const GemmTarget<T>& c, bool add) {
+  if (cols > 2 * kLanes<T>) return rows_of<T, 3>(a, b, panel, kc, rows, cols, c, add);
+  if (cols > kLanes<T>) return rows_of<T, 2>(a, b, panel, kc, rows, cols, c, add);
+  rows_of<T, 1>(a, b, panel, kc, rows, cols, c, add);
+}
+
+// kRows rows of A where they stand.
+template <class T>
+void tile_of_runs(const T* a, std::int64_t run, const T* b, std::int64_t panel, std::int64_t kc, std::int64_t cols,
+                  const GemmTarget<T>& c, bool add) {
+  if (cols > 2 * kLanes<T>) return tile_of<T, kRows, 3, false>(a, run, b, panel, kc, kRows, cols, c, add);
+  if (cols > kLanes<T>) return tile_of<T, kRows, 2, false>(a, run, b, panel, kc, kRows, cols, c, add);
+  tile_of<T, kRows, 1, false>(a, run, b, panel, kc, kRows, cols, c, add);
 }
 
 // A product with one panel of B reads each row of A once: where it stands, if that is a run along k.
-template <class T, int Panel>
+template <class T>
 void product_of_runs(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
-                     GemmTarget<T> c, std::byte* scratch) {
-  constexpr std::int64_t kCols = Panel * kLanes<T>;
+                     std::int64_t panel, GemmTarget<T> c, std::byte* scratch) {
   T* packed_a = reinterpret_cast<T*>(scratch);
   T* packed_b = packed_a + kBlockM * kGemmBlockK;
   const std::int64_t run = a.lanes.stride, whole = m / kRows * kRows;
   for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
     const std::int64_t kc = std::min(kGemmBlockK, k - k0);
-    pack<T, kCols>(b, 0, n, k0, kc, packed_b);
+    pack<T, kLanes<T>>(b, 0, n, k0, kc, panel, packed_b);
     for (std::int64_t i = 0; i < whole; i += kRows)
-      tile_of<T, Panel, kRows, Panel, false>(reinterpret_cast<const T*>(a.data) + i * run + k0, run, packed_b, kc,
-                                             kRows, n, {c.data + i * c.row, c.row, c.col}, k0 != 0);
+      tile_of_runs<T>(reinterpret_cast<const T*>(a.data) + i * run + k0, run, packed_b, panel, kc, n,
+                      {c.data + i * c.row, c.row, c.col}, k0 != 0);
     if (whole == m) continue;
-    pack<T, kRows>(a, whole, m - whole, k0, kc, packed_a);
-    rows_of<T, Panel, Panel>(packed_a, packed_b, kc, m - whole, n, {c.data + whole * c.row, c.row, c.col}, k0 != 0);
-  }
-}
-
-template <class T, int Panel>
-void product(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
-             std::byte* scratch) {
-  constexpr std::int64_t kCols = Panel * kLanes<T>;
-  const bool is_of_runs = n <= kCols && n > kCols - kLanes<T> && a.ks.is_unit() && !a.lanes.table;
-  if (is_of_runs && size_of(a.dtype) == static_cast<std::int64_t>(sizeof(T)))
-    return product_of_runs<T, Panel>(a, b, m, n, k, c, scratch);
-  T* packed_a = reinterpret_cast<T*>(scratch);
-  T* packed_b = packed_a + kBlockM * kGemmBlockK;
-  for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
-    const std::int64_t nc = std::min(kBlockN<T>, n - n0);
-    for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
-      const std::int64_t kc = std::min(kGemmBlockK, k - k0);
-      pack<T, kCols>(b, n0, nc, k0, kc, packed_b);
-      for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
-        const std::int64_t mc = std::min(kBlockM, m - m0);
-        pack<T, kRows>(a, m0, mc, k0, kc, packed_a);
-        for (std::int64_t j = 0; j < nc; j += kCols)
-          for (std::int64_t i = 0; i < mc; i += kRows) {
-            const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
-            tile<T, Panel>(packed_a + i * kc, packed_b + j * kc, kc, std::min<std::int64_t>(kRows, mc - i),
-                           std::min(kCols, nc - j), to, k0 != 0);
-          }
-      }
-    }
+    pack<T, kRows>(a, whole, m - whole, k0, kc, kRows, packed_a);
+    tile<T>(packed_a, packed_b, panel, kc, m - whole, n, {c.data + whole * c.row, c.row, c.col}, k0 != 0);
   }
 }
 
@@ -185,9 +164,28 @@ std::size_t gemm_wide_scratch(std::int64_t n) {
 template <class T>
 void gemm_wide(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
                GemmTarget<T> c, std::byte* scratch) {
-  if (n <= kLanes<T>) return product<T, 1>(a, b, m, n, k, c, scratch);
-  if (n <= 2 * kLanes<T>) return product<T, 2>(a, b, m, n, k, c, scratch);
-  product<T, kMostVectors>(a, b, m, n, k, c, scratch);
+  const std::int64_t panel = std::min((n + kLanes<T> - 1) / kLanes<T>, kMostVectors) * kLanes<T>;
+  if (n <= panel && a.ks.is_unit() && !a.lanes.table && gemm_detail::needs_no_conversion<T>(a))
+    return product_of_runs(a, b, m, n, k, panel, c, scratch);
+  T* packed_a = reinterpret_cast<T*>(scratch);
+  T* packed_b = packed_a + kBlockM * kGemmBlockK;
+  for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
+    const std::int64_t nc = std::min(kBlockN<T>, n - n0);
+    for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
+      const std::int64_t kc = std::min(kGemmBlockK, k - k0);
+      pack<T, kLanes<T>>(b, n0, nc, k0, kc, panel, packed_b);
+      for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
+        const std::int64_t mc = std::min(kBlockM, m - m0);
+        pack<T, kRows>(a, m0, mc, k0, kc, kRows, packed_a);
+        for (std::int64_t j = 0; j < nc; j += panel)
+          for (std::int64_t i = 0; i < mc; i += kRows) {
+            const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
+            tile(packed_a + i * kc, packed_b + j * kc, panel, kc, std::min<std::int64_t>(kRows, mc - i),
+                 std::min(panel, nc - j), to, k0 != 0);
+          }
+      }
+    }
+  }
 }
 
 template void gemm_wide<float>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t,

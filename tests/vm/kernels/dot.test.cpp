@@ -1,6 +1,7 @@
 // dot_general against one chain per element, in the order that the language fixes, bit for bit.
 #include "vm/kernels/dot.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -29,6 +30,14 @@ T reference(const std::vector<T>& a, const std::vector<T>& b) {
   return total;
 }
 
+// A bf16, which is computed with as a float.
+struct Brain {
+  std::uint16_t bits = 0;
+  Brain() = default;
+  explicit Brain(double v) : bits(bf16_bits(v)) {}
+  operator float() const { return static_cast<float>(bf16_value(bits)); }
+};
+
 struct DotTest : testing::Test {
   Tables t;
   std::mt19937 rng{1};
@@ -51,7 +60,9 @@ struct DotTest : testing::Test {
     std::vector<T> v(n);
     for (T& e : v) {
       const int i = static_cast<int>(rng() % 2001) - 1000;
-      if constexpr (std::is_floating_point_v<T>)
+      if constexpr (std::is_same_v<T, Brain>)
+        e = Brain(i / 7.0);
+      else if constexpr (std::is_floating_point_v<T>)
         e = static_cast<T>(i) / 7;
       else
         e = static_cast<T>(i);
@@ -60,7 +71,7 @@ struct DotTest : testing::Test {
   }
 
   // x[2,m,k] by y[2,k,n], both row-major or both with their dims swapped in memory.
-  template <class T>
+  template <class T, class Sum = T>
   void check(DType d, std::int64_t m, std::int64_t n, std::int64_t k, bool swapped) {
     TypeId result;
     const std::int64_t lot[] = {0}, two[] = {2}, one[] = {1};
@@ -78,7 +89,7 @@ struct DotTest : testing::Test {
     std::vector<std::byte> scratch(kern.scratch_bytes + 64);
     std::byte* aligned = scratch.data() + (64 - reinterpret_cast<std::uintptr_t>(scratch.data()) % 64) % 64;
     kern({in, &to, aligned, nullptr});
-    std::vector<T> a(static_cast<std::size_t>(k)), b(a);
+    std::vector<Sum> a(static_cast<std::size_t>(k)), b(a);
     for (std::int64_t l = 0; l < 2; ++l)
       for (std::int64_t i = 0; i < m; ++i)
         for (std::int64_t j = 0; j < n; ++j) {
@@ -86,7 +97,7 @@ struct DotTest : testing::Test {
             a[static_cast<std::size_t>(p)] = x[static_cast<std::size_t>(l * sx[0] + i * sx[1] + p * sx[2])];
             b[static_cast<std::size_t>(p)] = y[static_cast<std::size_t>(l * sy[0] + p * sy[1] + j * sy[2])];
           }
-          ASSERT_EQ(out[static_cast<std::size_t>((l * m + i) * n + j)], reference(a, b))
+          ASSERT_EQ(out[static_cast<std::size_t>((l * m + i) * n + j)], T(reference(a, b)))
               << m << " " << n << " " << k << " at " << i << "," << j;
         }
   }
@@ -112,6 +123,20 @@ TEST_F(DotTest, IntegersWrap) {
     check<std::int16_t>(DType::I16, 7, n, 300, true);
     check<std::int32_t>(DType::I32, 7, n, 300, false);
     check<std::uint64_t>(DType::U64, 7, n, 300, false);
+  }
+}
+
+// Few elements, a row of long k, packed panels; lanes side by side and not.
+TEST_F(DotTest, NarrowElementsAreConverted) {
+  for (const bool allowed : {true, false}) {
+    avx512 = allowed;
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+             {1, 1, 3}, {3, 4, 5}, {1, 1, 5000}, {1, 3, 5000}, {7, 2, 300}, {2, 7, 300}, {20, 50, 300}})
+      for (bool swapped : {false, true}) {
+        check<Brain, float>(DType::BF16, m, n, k, swapped);
+        check<std::int8_t>(DType::I8, m, n, k, swapped);
+        check<std::uint16_t>(DType::U16, m, n, k, swapped);
+      }
   }
 }
 
