@@ -18,6 +18,9 @@ using Ints = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::u
 using Floats = Types<float, double>;
 using Reals = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
                     std::uint64_t, float, double>;
+// Of these alone where integers with a sign have the same bits: see without_sign.
+using Unsigned = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using Modular = Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, float, double>;
 
 template <class T>
 inline constexpr DType kDTypeOf = DType::F32;
@@ -59,7 +62,7 @@ void unary_block(void* out, const void* a, const void*, const void*, std::int64_
 }
 
 template <class F, class T>
-void binary_block(void* out, const void* a, const void* b, const void*, std::int64_t n) {
+[[gnu::noinline]] void binary_block(void* out, const void* a, const void* b, const void*, std::int64_t n) {
   using R = decltype(F{}(T{}, T{}));
   auto* o = static_cast<R*>(out);
   const auto* x = static_cast<const T*>(a);
@@ -109,6 +112,21 @@ BlockFn ternary_of(DType d, Types<Ts...>) {
 
 // bool is computed on as u8 where 0 and 1 stay among themselves.
 constexpr DType as_bits(DType d) { return d == DType::Bool ? DType::U8 : d; }
+
+constexpr DType without_sign(DType d) {
+  switch (d) {
+    case DType::I8:
+      return DType::U8;
+    case DType::I16:
+      return DType::U16;
+    case DType::I32:
+      return DType::U32;
+    case DType::I64:
+      return DType::U64;
+    default:
+      return d;
+  }
+}
 
 struct BlockRow {
   Op op;

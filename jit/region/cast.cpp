@@ -1,4 +1,5 @@
 // Block ops that convert: every pair of dtypes but complex ones.
+#include <concepts>
 #include <cstring>
 
 #include "jit/math/convert.h"
@@ -80,35 +81,61 @@ void cast_block(void* out, const void* in, const void*, const void*, std::int64_
   for (std::int64_t i = 0; i < n; ++i) o[i] = converted<D>(x[i]);
 }
 
+// One instance for all pairs that are the same on bits: from a bool as from u8, to an integer whatever its sign, and
+// whatever the sign of the integer it comes from where no bits are added.
+template <class T>
+struct UnsignedOf {
+  using Type = T;
+};
+template <std::integral T>
+struct UnsignedOf<T> {
+  using Type = std::make_unsigned_t<T>;
+};
+template <>
+struct UnsignedOf<Bool> {
+  using Type = std::uint8_t;
+};
+
+template <class D, class S>
+BlockFn cast_to() {
+  using US = typename UnsignedOf<S>::Type;
+  if constexpr (std::is_same_v<D, Bool> || std::is_same_v<S, Bool>)
+    return &cast_block<D, US>;
+  else if constexpr (std::is_integral_v<D> && std::is_integral_v<S>)
+    return &cast_block<std::make_unsigned_t<D>, std::conditional_t<sizeof(D) <= sizeof(S), US, S>>;
+  else
+    return &cast_block<D, S>;
+}
+
 template <class S>
 BlockFn cast_from(DType to) {
   switch (to) {
     case DType::Bool:
-      return &cast_block<Bool, S>;
+      return cast_to<Bool, S>();
     case DType::I8:
-      return &cast_block<std::int8_t, S>;
+      return cast_to<std::int8_t, S>();
     case DType::I16:
-      return &cast_block<std::int16_t, S>;
+      return cast_to<std::int16_t, S>();
     case DType::I32:
-      return &cast_block<std::int32_t, S>;
+      return cast_to<std::int32_t, S>();
     case DType::I64:
-      return &cast_block<std::int64_t, S>;
+      return cast_to<std::int64_t, S>();
     case DType::U8:
-      return &cast_block<std::uint8_t, S>;
+      return cast_to<std::uint8_t, S>();
     case DType::U16:
-      return &cast_block<std::uint16_t, S>;
+      return cast_to<std::uint16_t, S>();
     case DType::U32:
-      return &cast_block<std::uint32_t, S>;
+      return cast_to<std::uint32_t, S>();
     case DType::U64:
-      return &cast_block<std::uint64_t, S>;
+      return cast_to<std::uint64_t, S>();
     case DType::F16:
-      return &cast_block<F16, S>;
+      return cast_to<F16, S>();
     case DType::BF16:
-      return &cast_block<BF16, S>;
+      return cast_to<BF16, S>();
     case DType::F32:
-      return &cast_block<float, S>;
+      return cast_to<float, S>();
     case DType::F64:
-      return &cast_block<double, S>;
+      return cast_to<double, S>();
     default:
       return nullptr;
   }

@@ -28,18 +28,6 @@ struct Le {
     return a <= b;
   }
 };
-struct Gt {
-  template <class T>
-  Truth operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct Ge {
-  template <class T>
-  Truth operator()(T a, T b) const {
-    return a >= b;
-  }
-};
 struct IsNan {
   template <class T>
   Truth operator()(T a) const {
@@ -69,13 +57,25 @@ void select_block(void* out, const void* p, const void* a, const void* b, std::i
   for (std::int64_t i = 0; i < n; ++i) o[i] = static_cast<T>(y[i] ^ ((x[i] ^ y[i]) & (T{0} - T{mask[i]})));
 }
 
+// f(b, a).
+template <class F, class T>
+void swapped_block(void* out, const void* a, const void* b, const void* c, std::int64_t n) {
+  binary_block<F, T>(out, b, a, c, n);
+}
+template <class F, class... Ts>
+BlockFn swapped_of(DType d, Types<Ts...>) {
+  BlockFn fn = nullptr;
+  ((d == kDTypeOf<Ts> ? void(fn = &swapped_block<F, Ts>) : void()), ...);
+  return fn;
+}
+
 constexpr BlockRow kRows[] = {
-    {Op::eq, [](DType d) { return binary_of<Eq>(as_bits(d), Reals{}); }},
-    {Op::ne, [](DType d) { return binary_of<Ne>(as_bits(d), Reals{}); }},
+    {Op::eq, [](DType d) { return binary_of<Eq>(without_sign(as_bits(d)), Modular{}); }},
+    {Op::ne, [](DType d) { return binary_of<Ne>(without_sign(as_bits(d)), Modular{}); }},
     {Op::lt, [](DType d) { return binary_of<Lt>(as_bits(d), Reals{}); }},
     {Op::le, [](DType d) { return binary_of<Le>(as_bits(d), Reals{}); }},
-    {Op::gt, [](DType d) { return binary_of<Gt>(as_bits(d), Reals{}); }},
-    {Op::ge, [](DType d) { return binary_of<Ge>(as_bits(d), Reals{}); }},
+    {Op::gt, [](DType d) { return swapped_of<Lt>(as_bits(d), Reals{}); }},
+    {Op::ge, [](DType d) { return swapped_of<Le>(as_bits(d), Reals{}); }},
     {Op::isnan, [](DType d) { return unary_of<IsNan>(d, Floats{}); }},
     {Op::isinf, [](DType d) { return unary_of<IsInf>(d, Floats{}); }},
     {Op::isfinite, [](DType d) { return unary_of<IsFinite>(d, Floats{}); }},

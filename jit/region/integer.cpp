@@ -55,13 +55,16 @@ struct Pow {
 };
 
 constexpr BlockRow kRows[] = {
-    {Op::and_, [](DType d) { return binary_of<And>(as_bits(d), Ints{}); }},
-    {Op::or_, [](DType d) { return binary_of<Or>(as_bits(d), Ints{}); }},
-    {Op::xor_, [](DType d) { return binary_of<Xor>(as_bits(d), Ints{}); }},
-    {Op::not_, [](DType d) { return d == DType::Bool ? &unary_block<LogicalNot, Truth> : unary_of<Not>(d, Ints{}); }},
-    {Op::popcount, [](DType d) { return unary_of<PopCount>(d, Ints{}); }},
-    {Op::clz, [](DType d) { return unary_of<Clz>(d, Ints{}); }},
-    {Op::shl, [](DType d) { return binary_of<Shl>(d, Ints{}); }},
+    {Op::and_, [](DType d) { return binary_of<And>(without_sign(as_bits(d)), Unsigned{}); }},
+    {Op::or_, [](DType d) { return binary_of<Or>(without_sign(as_bits(d)), Unsigned{}); }},
+    {Op::xor_, [](DType d) { return binary_of<Xor>(without_sign(as_bits(d)), Unsigned{}); }},
+    {Op::not_,
+     [](DType d) {
+       return d == DType::Bool ? &unary_block<LogicalNot, Truth> : unary_of<Not>(without_sign(d), Unsigned{});
+     }},
+    {Op::popcount, [](DType d) { return unary_of<PopCount>(without_sign(d), Unsigned{}); }},
+    {Op::clz, [](DType d) { return unary_of<Clz>(without_sign(d), Unsigned{}); }},
+    {Op::shl, [](DType d) { return binary_of<Shl>(without_sign(d), Unsigned{}); }},
     {Op::shr, [](DType d) { return binary_of<Shr>(d, Ints{}); }},
     {Op::pow, [](DType d) { return binary_of<Pow>(d, Ints{}); }},
 };

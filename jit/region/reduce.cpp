@@ -1,5 +1,6 @@
 #include "jit/region/reduce.h"
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstring>
@@ -16,23 +17,13 @@ namespace {
 using namespace region;
 
 template <class F, class T>
-void lanes(void* acc_, const void* v_, std::int64_t n, std::int64_t seen) {
-  auto* acc = static_cast<T*>(acc_);
+void lanes(void* acc, const void* v_, std::int64_t n) {
   const auto* v = static_cast<const T*>(v_);
-  std::int64_t i = 0;
-  for (; i < n && seen + i < kReduceLanes; ++i) acc[seen + i] = v[i];
-  for (; i < n && (seen + i) % kReduceLanes != 0; ++i) {
-    T& a = acc[(seen + i) % kReduceLanes];
-    a = F{}(a, v[i]);
-  }
-  if (i + kReduceLanes <= n) {
-    T local[kReduceLanes];
-    std::memcpy(local, acc, sizeof local);
-    for (; i + kReduceLanes <= n; i += kReduceLanes)
-      for (std::int64_t j = 0; j < kReduceLanes; ++j) local[j] = F{}(local[j], v[i + j]);
-    std::memcpy(acc, local, sizeof local);
-  }
-  for (std::int64_t j = 0; i < n; ++i, ++j) acc[j] = F{}(acc[j], v[i]);
+  T local[kReduceLanes];
+  std::memcpy(local, acc, sizeof local);
+  for (std::int64_t i = 0; i < n; i += kReduceLanes)
+    for (std::int64_t j = 0; j < kReduceLanes; ++j) local[j] = F{}(local[j], v[i + j]);
+  std::memcpy(acc, local, sizeof local);
 }
 
 template <class F, class T>
@@ -56,27 +47,12 @@ void rows_of(T* out, const T* v, std::int64_t count) {
 }
 
 template <class F, class T>
-void rows(void* out_, const void* v_, std::int64_t n, std::int64_t count) {
+void short_rows(void* out_, const void* v_, std::int64_t n, std::int64_t count) {
   auto* out = static_cast<T*>(out_);
   const auto* v = static_cast<const T*>(v_);
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (n) {
-      case 2:
-        return rows_of<F, T, 2>(out, v, count);
-      case 3:
-        return rows_of<F, T, 3>(out, v, count);
-      case 4:
-        return rows_of<F, T, 4>(out, v, count);
-      default:
-        break;
-    }
-  }
-  for (std::int64_t i = 0; i < count; ++i) {
-    T acc[kReduceLanes];
-    lanes<F, T>(acc, v + i * n, n, 0);
-    fold<F, T>(acc, n);
-    out[i] = acc[0];
-  }
+  return n == 2   ? rows_of<F, T, 2>(out, v, count)
+         : n == 3 ? rows_of<F, T, 3>(out, v, count)
+                  : rows_of<F, T, 4>(out, v, count);
 }
 
 // A few columns stay in registers.
@@ -115,11 +91,6 @@ void columns(void* acc_, const void* v_, std::int64_t width, std::int64_t count)
     for (std::int64_t j = 0; j < width; ++j) acc[j] = F{}(acc[j], v[i * width + j]);
 }
 
-template <class F, class T>
-void combine(void* out, const void* a, const void* b, const void* c, std::int64_t n) {
-  binary_block<F, T>(out, a, b, c, n);
-}
-
 template <class T>
 std::uint64_t as_bits64(T v) {
   std::uint64_t bits = 0;
@@ -129,7 +100,9 @@ std::uint64_t as_bits64(T v) {
 
 template <class F, class T>
 ReduceFns row(T identity) {
-  return {&lanes<F, T>, &fold<F, T>, &rows<F, T>, &columns<F, T>, &combine<F, T>, as_bits64(identity)};
+  void (*few)(void*, const void*, std::int64_t, std::int64_t) = nullptr;
+  if constexpr (std::is_floating_point_v<T>) few = &short_rows<F, T>;
+  return {&lanes<F, T>, &fold<F, T>, few, &columns<F, T>, nullptr, sizeof(T), as_bits64(identity)};
 }
 
 // Sums, products and bits are the same for integers with and without a sign.
@@ -165,9 +138,7 @@ ReduceFns find(Op op, bool is_bool) {
   return {};
 }
 
-}  // namespace
-
-ReduceFns find_reduction(Op op, DType d) {
+ReduceFns find(Op op, DType d) {
   switch (d) {
     case DType::I8:
       return find<std::int8_t>(op, false);
@@ -195,6 +166,47 @@ ReduceFns find_reduction(Op op, DType d) {
       return find<double>(op, false);
     default:
       return {};
+  }
+}
+
+}  // namespace
+
+ReduceFns find_reduction(Op op, DType d) {
+  ReduceFns fns = find(op, d);
+  const bool is_half = d == DType::F16 || d == DType::BF16;
+  if (fns.lanes) fns.combine = find_block_op(combining(op), is_half ? DType::F32 : d == DType::Bool ? DType::U8 : d);
+  return fns;
+}
+
+void take_lanes(const ReduceFns& f, void* acc_, const void* v_, std::int64_t n, std::int64_t seen) {
+  auto* acc = static_cast<std::byte*>(acc_);
+  const auto* v = static_cast<const std::byte*>(v_);
+  if (seen < kReduceLanes) {  // these start
+    const std::int64_t some = std::min(n, kReduceLanes - seen);
+    std::memcpy(acc + seen * f.bytes, v, static_cast<std::size_t>(some * f.bytes));
+    v += some * f.bytes, n -= some, seen += some;
+  }
+  const auto lanes_from = [&](std::int64_t lane, std::int64_t some) {
+    if (some == 0) return;
+    std::byte* to = acc + lane * f.bytes;
+    f.combine(to, to, v, nullptr, some);
+    v += some * f.bytes, n -= some;
+  };
+  if (const std::int64_t lane = seen % kReduceLanes; lane != 0) lanes_from(lane, std::min(n, kReduceLanes - lane));
+  if (const std::int64_t whole = n / kReduceLanes * kReduceLanes; whole != 0) {
+    f.lanes(acc, v, whole);
+    v += whole * f.bytes, n -= whole;
+  }
+  lanes_from(0, n);
+}
+
+void take_rows(const ReduceFns& f, void* out, const void* v, std::int64_t n, std::int64_t count) {
+  if (f.short_rows && n >= 2 && n <= 4) return f.short_rows(out, v, n, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    alignas(32) std::uint64_t acc[kReduceLanes];
+    take_lanes(f, acc, static_cast<const std::byte*>(v) + i * n * f.bytes, n, 0);
+    f.fold(acc, n);
+    std::memcpy(static_cast<std::byte*>(out) + i * f.bytes, acc, static_cast<std::size_t>(f.bytes));
   }
 }
 

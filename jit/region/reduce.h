@@ -22,17 +22,23 @@ inline constexpr std::int64_t kReduceLanes = 32;
 inline constexpr std::int64_t kRowGroup = 64;
 
 struct ReduceFns {
-  // acc[(seen + i) mod 32] takes v[i]; lanes at seen + i < 32 start.
-  void (*lanes)(void* acc, const void* v, std::int64_t n, std::int64_t seen) = nullptr;
+  // acc[i mod 32] takes v[i], for n a multiple of 32.
+  void (*lanes)(void* acc, const void* v, std::int64_t n) = nullptr;
   // acc[0] = the lanes that `seen` elements reached, folded.
   void (*fold)(void* acc, std::int64_t seen) = nullptr;
-  // out[i] = the value of the row of `n` <= kRowBlock elements at v + i * n, for i < count.
-  void (*rows)(void* out, const void* v, std::int64_t n, std::int64_t count) = nullptr;
+  // take_rows for rows of 2 to 4 elements; null: as for other rows.
+  void (*short_rows)(void* out, const void* v, std::int64_t n, std::int64_t count) = nullptr;
   // acc[j] takes v[j], v[width + j], … in sequence, `count` of them, for j < width.
   void (*columns)(void* acc, const void* v, std::int64_t width, std::int64_t count) = nullptr;
   BlockFn combine = nullptr;   // out[i] = a[i] op b[i]
+  std::int64_t bytes = 0;      // of an element
   std::uint64_t identity = 0;  // bits of the value of nothing
 };
+
+// acc[(seen + i) mod 32] takes v[i]; lanes at seen + i < 32 start.
+void take_lanes(const ReduceFns& f, void* acc, const void* v, std::int64_t n, std::int64_t seen);
+// out[i] = the value of the row of `n` <= kRowBlock elements at v + i * n, for i < count.
+void take_rows(const ReduceFns& f, void* out, const void* v, std::int64_t n, std::int64_t count);
 
 // For reduce_sum, _prod, _max, _min, _and, _or on values of `d` (f16 and bf16: as F32). combine is null where
 // undefined.

@@ -73,14 +73,14 @@ void take_values(const WindowRun& run, const ReductionCode& r, RowState& s, cons
   const std::int64_t row = run.code().row;
   if (row <= kRowBlock && run.code().rows == 1 && s.in_row == 0 && n >= row) {  // whole rows, each a result
     std::byte* values = run.scratch(run.code().temp);
-    r.fns.rows(values, v, row, n / row);
+    tfvm::take_rows(r.fns, values, v, row, n / row);
     write_results(run, r, s, values, n / row);
     v += n / row * row * r.size;
     n %= row;
   }
   while (n > 0) {
     const std::int64_t some = std::min({n, row - s.in_row, kRowBlock - s.in_block});
-    r.fns.lanes(s.lanes, v, some, s.in_block);
+    take_lanes(r.fns, s.lanes, v, some, s.in_block);
     s.in_row += some;
     s.in_block += some;
     v += some * r.size;
