@@ -29,39 +29,49 @@ inline typename B::F apply(B b, Fn fn, const typename B::Scalar* x, const typena
   if constexpr (Arity == 3) return fn(b, B::load(x), B::load(y), B::load(z));
 }
 
+/// Flattened, for the functions of a few hundred operations are beyond what the compiler inlines by itself. n is whole
+/// registers: the one place where a function stands in lanes, for tails come here too.
+template <int Arity, class T, class Fn>
+[[gnu::noinline, gnu::flatten]] void array_registers(const T* x, const T* y, const T* z, T* out, std::size_t n) {
+  constexpr int lanes = 32 / sizeof(T);
+  constexpr Fn fn{};
+  for (std::size_t i = 0; i < n; i += lanes) {
+    Native<T, lanes>::store(out + i,
+                            apply<Arity>(Native<T, lanes>{}, fn, x + i, Arity > 1 ? y + i : y, Arity > 2 ? z + i : z));
+  }
+}
+
 /// The last n < lanes elements, through copies filled up with their first element (a filler that costs no rare path
 /// more).
-template <int Arity, class T, int N, class Fn>
-[[gnu::noinline, gnu::flatten]] void array_tail(Fn fn, const T* x, const T* y, const T* z, T* out, std::size_t n) {
-  using B = Native<T, N>;
-  T copies[3][N];
+template <class T>
+[[gnu::noinline]] inline void array_tail(ArrayFn<T> registers, int arity, const T* x, const T* y, const T* z, T* out,
+                                         std::size_t n) {
+  constexpr std::size_t lanes = 32 / sizeof(T);
+  T copies[3][lanes] = {};
   const T* operands[3] = {x, y, z};
-  for (int k = 0; k < Arity; ++k) {
+  for (int k = 0; k < arity; ++k) {
     std::fill(std::begin(copies[k]), std::end(copies[k]), operands[k][0]);
     std::copy_n(operands[k], n, copies[k]);
   }
-  T results[N];
-  B::store(results, apply<Arity>(B{}, fn, copies[0], copies[1], copies[2]));
+  T results[lanes];
+  registers(copies[0], copies[1], copies[2], results, lanes);
   std::copy_n(results, n, out);
 }
 
-/// Flattened, for the functions of a few hundred operations are beyond what the compiler inlines by itself.
 template <int Arity, class T, class Fn>
-[[gnu::flatten]] void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
-  constexpr int lanes = 32 / sizeof(T);
-  using One = Native<T, 1>;
-  using Many = Native<T, lanes>;
-  constexpr Fn fn{};
-  if (n == 1) {
-    One::store(out, apply<Arity>(One{}, fn, x, y, z));
-    return;
-  }
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    Many::store(out + i, apply<Arity>(Many{}, fn, x + i, Arity > 1 ? y + i : y, Arity > 2 ? z + i : z));
-  }
-  if (i == n) return;
-  array_tail<Arity, T, lanes>(fn, x + i, Arity > 1 ? y + i : y, Arity > 2 ? z + i : z, out + i, n - i);
+[[gnu::flatten]] void array_one(const T* x, const T* y, const T* z, T* out) {
+  Native<T, 1>::store(out, apply<Arity>(Native<T, 1>{}, Fn{}, x, y, z));
+}
+
+template <int Arity, class T, class Fn>
+void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
+  if (n == 1) return array_one<Arity, T, Fn>(x, y, z, out);
+  constexpr std::size_t lanes = 32 / sizeof(T);
+  const std::size_t whole = n / lanes * lanes;
+  if (whole) array_registers<Arity, T, Fn>(x, y, z, out, whole);
+  if (whole == n) return;
+  array_tail<T>(&array_registers<Arity, T, Fn>, Arity, x + whole, Arity > 1 ? y + whole : y, Arity > 2 ? z + whole : z,
+                out + whole, n - whole);
 }
 
 template <int Arity, class T, class Fn>
