@@ -20,20 +20,19 @@ struct LaneBuilder {
   using I = LaneInt<T>;
   using F = LaneFloat<T>;
 
-  F fma(F a, F b, F c) const { return {code, code->op(LaneOp::Fma, width, a.in(code), b.in(code), c.in(code))}; }
-  F sqrt(F x) const { return {code, code->op(LaneOp::Sqrt, width, x.in(code))}; }
-  F rounded(F x, int mode) const { return {code, code->op(LaneOp::Round, width, x.in(code), kNoLane, kNoLane, mode)}; }
+  F fma(F a, F b, F c) const { return lane_fma(code, width, a, b, c); }
+  F sqrt(F x) const { return lane_unary(code, LaneOp::Sqrt, width, x); }
+  F rounded(F x, int mode) const { return lane_unary(code, LaneOp::Round, width, x, mode); }
   F floor(F x) const { return rounded(x, 9); }
   F ceil(F x) const { return rounded(x, 10); }
   F trunc(F x) const { return rounded(x, 11); }
   F round(F x) const { return rounded(x, 8); }
-  LaneId selected(M m, LaneId a, LaneId b) const { return code->op(LaneOp::Select, width, m.v, a, b); }
-  F select(M m, F a, F b) const { return {code, selected(m, a.in(code), b.in(code))}; }
-  I select(M m, I a, I b) const { return {code, selected(m, a.in(code), b.in(code))}; }
+  F select(M m, F a, F b) const { return lane_select(code, width, m.v, a, b); }
+  I select(M m, I a, I b) const { return lane_select(code, width, m.v, a, b); }
   F select(M m, T a, T b) const { return select(m, F(a), F(b)); }
   I select(M m, Int a, Int b) const { return select(m, I(a), I(b)); }
-  I bits(F x) const { return x.code ? I(code, x.v) : I(std::bit_cast<Int>(x.number)); }
-  F from_bits(I x) const { return x.code ? F(code, x.v) : F(std::bit_cast<T>(x.number)); }
+  I bits(F x) const { return LaneValue(x); }
+  F from_bits(I x) const { return LaneValue(x); }
 
   // The rare lanes are noted: for them the whole function is called (see LaneCall::masks), so `fn` is never traced, and
   // what only a rare part does gives anything.
@@ -56,13 +55,13 @@ struct LaneBuilder {
       using Wide = LaneBuilder<double>;
       const auto half = [&](int h) {
         const auto widen = [&](F f) -> typename Wide::F {
-          if (!f.code) return double(f.number);
-          return {code, code->op(LaneOp::FloatToDouble, 8, f.v, kNoLane, kNoLane, h)};
+          if (!f.code) return double(f.number());
+          return LaneValue{code, code->op(LaneOp::FloatToDouble, 8, f.id(), kNoLane, kNoLane, h)};
         };
-        return typename Wide::F(fn(Wide{code}, widen(x)...)).in(code);
+        return lane_in(code, 8, typename Wide::F(fn(Wide{code}, widen(x)...)));
       };
       const LaneId low = half(0), high = code->lanes() * 8 <= code->reg_bytes() ? kNoLane : half(1);
-      return {code, code->op(LaneOp::DoubleToFloat, 4, low, high)};
+      return LaneValue{code, code->op(LaneOp::DoubleToFloat, 4, low, high)};
     }
   }
 };
