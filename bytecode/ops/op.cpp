@@ -49,27 +49,69 @@ Key known_key(std::string_view text) {
   return static_cast<Key>(std::ranges::find(kKeyNames, text) - std::begin(kKeyNames));
 }
 
-struct Row {
-  std::string_view name, family_file;
-  OpKind kind;
-  std::string_view operands, attrs;
-  InferFn infer;
-  OpEffect effect;
-  std::string_view hole;
-};
-
-std::string_view stem(std::string_view file) {
+constexpr std::string_view stem(std::string_view file) {
   file.remove_prefix(file.rfind('/') + 1);
   return file.substr(0, file.find('.'));
 }
 
-constexpr Row kRows[] = {
-#define OP(id, text, kind, operands, attrs, infer, effect, hole) \
-  {text, __FILE__, OpKind::kind, operands, attrs, infer_##infer, OpEffect::effect, hole},
+// Of each row the name, operands, attributes and hole, each with a 0 behind: text without pointers, which a loader
+// would have to relocate one by one.
+constexpr char kText[] =
+#define OP(id, text, kind, operands, attrs, infer, effect, hole) text "\0" operands "\0" attrs "\0" hole "\0"
+#include "bytecode/ops/all.def"
+#undef OP
+    ;
+
+constexpr std::string_view kFiles[] = {
+#define OP(...) __FILE__,
 #include "bytecode/ops/all.def"
 #undef OP
 };
-static_assert(std::size(kRows) == kOps);
+
+// The families, the .def files, in the order of rows.
+constexpr std::size_t kFamilies = [] {
+  std::size_t n = 1;
+  for (std::size_t k = 1; k < kOps; ++k) n += kFiles[k] != kFiles[k - 1];
+  return n;
+}();
+constexpr auto kFamilyNames = [] {
+  std::array<std::string_view, kFamilies> names;
+  for (std::size_t k = 0, n = 0; k < kOps; ++k)
+    if (k == 0 || kFiles[k] != kFiles[k - 1]) names[n++] = stem(kFiles[k]);
+  return names;
+}();
+
+struct Row {
+  InferFn infer;
+  std::uint16_t text = 0;  // where it starts in kText
+  std::uint8_t family = 0;
+  OpKind kind;
+  OpEffect effect;
+};
+
+constexpr auto kRows = [] {
+  std::array<Row, kOps> rows{{
+#define OP(id, text, kind, operands, attrs, infer, effect, hole) {infer_##infer, 0, 0, OpKind::kind, OpEffect::effect},
+#include "bytecode/ops/all.def"
+#undef OP
+  }};
+  std::size_t at = 0, family = 0;
+  for (std::size_t k = 0; k < kOps; ++k) {
+    if (k > 0 && kFiles[k] != kFiles[k - 1]) ++family;
+    rows[k].text = static_cast<std::uint16_t>(at);
+    rows[k].family = static_cast<std::uint8_t>(family);
+    for (int field = 0; field < 4; ++field) at += std::string_view(kText + at).size() + 1;
+  }
+  return rows;
+}();
+static_assert(sizeof kText < 65536);
+
+// Field 0 is the name, and so on, as in kText.
+std::string_view row_text(const Row& row, int field) {
+  const char* at = kText + row.text;
+  for (; field > 0; --field) at += std::string_view(at).size() + 1;
+  return at;
+}
 
 // A row is read when it is first asked for: a program has few of the ops, and a process that finds its functions on
 // disk does little else.
@@ -85,9 +127,14 @@ class Table {
     const std::lock_guard guard(lock_);
     if (!made_[k]) {
       const Row& r = kRows[k];
-      made_[k] = OpInfo{
-          r.name,   r.kind, stem(r.family_file), parse_operand_specs(r.operands), parse_attr_specs(r.attrs), r.infer,
-          r.effect, r.hole};
+      made_[k] = OpInfo{row_text(r, 0),
+                        r.kind,
+                        kFamilyNames[r.family],
+                        parse_operand_specs(row_text(r, 1)),
+                        parse_attr_specs(row_text(r, 2)),
+                        r.infer,
+                        r.effect,
+                        row_text(r, 3)};
       rows_[k].store(&*made_[k], std::memory_order_release);
     }
     return *made_[k];
@@ -142,7 +189,7 @@ const OpInfo& info(Op op) {
 std::optional<Op> find_op(std::string_view name) {
   static const std::unordered_map<std::string_view, Op> kNames = [] {
     std::unordered_map<std::string_view, Op> m;
-    for (std::size_t i = 0; i < kOps; ++i) m.emplace(kRows[i].name, static_cast<Op>(i));
+    for (std::size_t i = 0; i < kOps; ++i) m.emplace(row_text(kRows[i], 0), static_cast<Op>(i));
     return m;
   }();
   const auto it = kNames.find(name);
