@@ -2,7 +2,9 @@
 // bits of the block interpreter.
 #include "vm/plan/pick.h"
 
+#include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +60,15 @@ func @takes(%x: f32[20,n], %y: f64[n], %k: i64[5,n]) {
   %d = take %k, [2, 1] {axis=1}
   %a2 = mul %a, %a
   ret %a2, %b, %c, %d
+}
+func @computed(%x: f32[20,n], %k: i64[5,n], %i: i64[3,m], %j: i32[m]) {
+  %a = take %x, %i {axis=1, mode="clip"}
+  %c = take %x, %i {axis=1, mode="fill"}
+  %d = take %k, %j {axis=1, mode="fill"}
+  %t = transpose %x {perm=[1,0]}
+  %e = take %t, %j {axis=1, mode="fill"}
+  %c2 = add %a, %c
+  ret %a, %c2, %d, %e
 }
 func @seeds(%x: f32[4,100]) {
   %i = iota {shape=[4,100], axis=0, dtype=i64}
@@ -148,6 +159,19 @@ TEST(Pick, Concats) {
 TEST(Pick, Takes) {
   for (std::int64_t n : {20, 100})
     expect_steps("takes", {counting(DType::F32, {20, n}), counting(DType::F64, {n}), counting(DType::I64, {5, n})}, 4);
+}
+
+TEST(Pick, TakesAtPlacesThatAnyoneMayGive) {
+  for (std::int64_t m : {1, 7, 40}) {
+    Tensor i = *Tensor::make({}, DType::I64, std::vector<std::int64_t>{3, m});
+    Tensor j = *Tensor::make({}, DType::I32, std::vector<std::int64_t>{m});
+    constexpr std::int64_t kPlaces[] = {
+        0, -1, 29, 30, 5, INT64_MAX, INT64_MIN, std::int64_t{1} << 32, -(std::int64_t{1} << 32) + 3};
+    for (std::int64_t k = 0; k < 3 * m; ++k) i.as<std::int64_t>()[k] = kPlaces[k % std::ssize(kPlaces)];
+    for (std::int64_t k = 0; k < m; ++k)
+      j.as<std::int32_t>()[k] = static_cast<std::int32_t>(kPlaces[k % 6]) + (k % 7 == 6 ? INT32_MIN : 0);
+    expect_steps("computed", {counting(DType::F32, {20, 30}), counting(DType::I64, {5, 30}), i, j}, 4);
+  }
 }
 
 TEST(Pick, WhatIsKnownIsNoStep) { expect_steps("seeds", {counting(DType::F32, {4, 100})}, 1); }

@@ -8,6 +8,7 @@
 
 #include "jit/region/build.h"
 #include "jit/region/edit.h"
+#include "vm/kernels/index_modes.h"
 #include "vm/kernels/strided.h"
 #include "vm/plan/known.h"
 
@@ -42,6 +43,13 @@ class Building {
     n.in = {a, b, c};
     return add_node(n_, n);
   }
+  std::uint32_t constant(DType dtype, std::uint64_t bits) {
+    NestNode n;
+    n.kind = NestNodeKind::Constant;
+    n.dtype = dtype;
+    n.bits = bits;
+    return add_node(n_, n);
+  }
   // Where we are along a loop, compared with a place.
   std::uint32_t compare(Op with, std::size_t loop, std::int64_t place) {
     constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -49,14 +57,13 @@ class Building {
     const DType d = is_small ? DType::I32 : DType::I64;
     Access a{0, d, 0, std::vector<std::int64_t>(n_.extents.size(), 0)};
     a.strides[loop] = 1;
-    NestNode at, to;
+    NestNode at;
     at.kind = NestNodeKind::Iota;
-    at.dtype = to.dtype = d;
+    at.dtype = d;
     at.access = add_access(n_, a);
-    to.kind = NestNodeKind::Constant;
-    to.bits = is_small ? static_cast<std::uint32_t>(place) : static_cast<std::uint64_t>(place);
     const std::uint32_t x = add_node(n_, at);
-    return op(with, DType::Bool, x, add_node(n_, to));
+    return op(with, DType::Bool, x,
+              constant(d, is_small ? static_cast<std::uint32_t>(place) : static_cast<std::uint64_t>(place)));
   }
   Nest finish(std::uint32_t value) {
     n_.stores.push_back({value, out_});
@@ -174,19 +181,42 @@ class Picker {
       if (from[d] != 1) return std::nullopt;
     const Access& x = s.in[0];
     if (low_.bases[x.base].bytes > std::numeric_limits<std::int32_t>::max()) return std::nullopt;
-    std::optional<std::vector<std::byte>> places =
-        places_of(s.in[1], indices, from[axis], x.strides[axis], t_.attrs.get_str(in.attrs, Key::mode));
-    if (!places) return std::nullopt;
+    const std::string_view mode = t_.attrs.get_str(in.attrs, Key::mode);
+    std::optional<std::vector<std::byte>> places = places_of(s.in[1], indices, from[axis], x.strides[axis], mode);
     Building b(to, result(in, s));
-    Access table = row_major(known_.add(*std::move(places)), DType::I32, indices), element = x;
+    Access table = places ? row_major(known_.add(*std::move(places)), DType::I32, indices) : s.in[1], element = x;
     const std::vector<std::int64_t> none(to.size(), 0);
     const std::vector<std::int64_t> along(table.strides.begin(), table.strides.end());
     table.strides = none;
     element.strides = none;
     for (std::size_t d = 0; d < axis; ++d) element.strides[d] = x.strides[d];
     for (std::size_t d = 0; d < indices.size(); ++d) table.strides[axis + d] = along[d];
-    const std::uint32_t index = b.load(table);
-    return b.finish(b.load(element, kNoNode, index));
+    if (places) return b.finish(b.load(element, kNoNode, b.load(table)));
+    if (mode == "error" || (table.dtype != DType::I32 && table.dtype != DType::I64)) return std::nullopt;
+    return take_computed(b, element, table, from[axis], x.strides[axis], mode == "clip");
+  }
+
+  // In the modes in which nothing fails.
+  static std::optional<Nest> take_computed(Building& b, const Access& element, const Access& table, std::int64_t bound,
+                                           std::int64_t stride, bool clips) {
+    const DType d = table.dtype;
+    std::uint32_t i = b.load(table), mask = kNoNode;
+    const std::uint32_t zero = b.constant(d, 0);
+    if (clips) {
+      i = b.op(Op::min, d, b.op(Op::max, d, i, zero), b.constant(d, static_cast<std::uint64_t>(bound - 1)));
+    } else {
+      const std::uint32_t below = b.op(Op::lt, DType::Bool, i, b.constant(d, static_cast<std::uint64_t>(bound)));
+      mask = b.op(Op::and_, DType::Bool, b.op(Op::ge, DType::Bool, i, zero), below);
+    }
+    if (d != DType::I32) i = b.op(Op::cast, DType::I32, i, kNoNode);
+    if (stride != 1) i = b.op(Op::mul, DType::I32, i, b.constant(DType::I32, static_cast<std::uint32_t>(stride)));
+    const std::uint32_t found = b.load(element, mask, i);
+    if (clips || !is_float(element.dtype)) return b.finish(found);
+    std::byte nothing[16] = {};
+    outside_element(element.dtype, nothing);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, nothing, static_cast<std::size_t>(size_of(element.dtype)));
+    return b.finish(b.op(Op::select, element.dtype, mask, found, b.constant(element.dtype, bits)));
   }
 
   // Elements from the first one of the axis, as i32. nullopt: not known, or some may fail or read nothing.

@@ -9,7 +9,7 @@
 
 namespace tfvm {
 
-// Pads without holes, takes of single elements at known places, and concats of a few pieces, of dtypes that have machine code. Known values are
+// Pads without holes, takes of single elements at places that are known or can't fail, and concats of a few pieces, of dtypes that have machine code. Known values are
 // computed on the way; see known.h.
 void pick_in_nests(const Tables& t, const FlatBody& flat, Lowered& low);
 
