@@ -50,7 +50,27 @@ void NativeNest::run_part(std::byte* const* bases, std::int64_t index, std::int6
     args[x86::kArgExtents] = end - begin;
   }
   for (const auto& [arg, step] : cut_.steps) args[arg] += begin * step;
-  entry_(bases, args);
+  blocks_ ? run_blocks(bases, args) : entry_(bases, args);
+}
+
+// The last block of points takes what is left, so that each has a whole trip.
+void NativeNest::run_blocks(std::byte* const* bases, const std::int64_t* args) const {
+  const NestBlocks& b = *blocks_;
+  const std::int64_t points = args[x86::kArgWhole] + args[x86::kArgRest], rounds = args[b.extent];
+  std::int64_t own[kMaxCutArgs];
+  std::copy(args, args + args_.size(), own);
+  for (std::int64_t r = 0; r < rounds; r += b.rounds) {
+    own[b.extent] = std::min(b.rounds, rounds - r);
+    for (const auto& [arg, less] : b.around) own[arg] = args[arg] + (rounds - own[b.extent]) * less;
+    for (std::int64_t p = 0; p < points;) {
+      const std::int64_t n = points - p < b.points + b.lanes ? points - p : b.points;
+      own[x86::kArgWhole] = n / b.lanes * b.lanes;
+      own[x86::kArgRest] = n % b.lanes;
+      for (const NestBlocks::Step& s : b.steps) own[s.arg] = args[s.arg] + r * s.round + p * s.point;
+      entry_(bases, own);
+      p += n;
+    }
+  }
 }
 
 void NativeNest::run_trips(std::byte* const* bases, std::int64_t count) const {
@@ -137,7 +157,10 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped, const Cod
   nest_of(shaped->shape).trips = x86::trips_of(shaped->args);
   const Result<CodeRef> code = code_of(shaped->shape, label);
   if (!code) return code.error();
-  return NativeNest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);
+  NativeNest nest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);
+  if constexpr (requires { shaped->blocks; })
+    if (shaped->blocks.points > 0) nest.set_blocks(std::move(shaped->blocks));
+  return nest;
 }
 
 template <class Shaped>

@@ -27,6 +27,19 @@ struct NestCut {
   std::vector<std::pair<std::uint32_t, std::int64_t>> steps;  // (argument, what is added to it for each unit before)
 };
 
+// The inner loop and the one around it in blocks (x86/blocks.h); `points` 0: all at once.
+struct NestBlocks {
+  std::int64_t points = 0, lanes = 1;  // of the inner loop in a block: a multiple of the points of a trip
+  std::int64_t rounds = 0;             // of the loop around it in a block
+  std::uint32_t extent = 0;            // argument: how many rounds there are
+  struct Step {
+    std::uint32_t arg = 0;
+    std::int64_t point = 0, round = 0;  // what is added to it for each before the block
+  };
+  std::vector<Step> steps;
+  std::vector<std::pair<std::uint32_t, std::int64_t>> around;  // (argument, what is added to it for each round less)
+};
+
 // Of a loop: the arguments that say how many trips it makes and by what its accesses are set back behind them.
 struct NestTrips {
   std::uint32_t count = 0;                                   // argument; 0: no loop
@@ -38,11 +51,16 @@ struct NestTrips {
 class NativeNest {
  public:
   using Entry = void (*)(std::byte* const* bases, const std::int64_t* args);
+  static constexpr std::size_t kMaxCutArgs = 1024;  // copied to the stack for each part
   NativeNest(Entry entry, std::vector<std::int64_t> args, NestCut cut = {}, NestTrips trips = {},
              std::shared_ptr<const void> code = {})
       : entry_(entry), args_(std::move(args)), cut_(std::move(cut)), trips_(std::move(trips)), code_(std::move(code)) {}
+  void set_blocks(NestBlocks blocks) { blocks_ = std::make_shared<const NestBlocks>(std::move(blocks)); }
   void run(std::byte* const* bases) const {
-    if (entry_) entry_(bases, args_.data());
+    if (blocks_)
+      run_blocks(bases, args_.data());
+    else if (entry_)
+      entry_(bases, args_.data());
   }
   // Into how many parts it can be cut, each of at least so much work.
   std::int64_t max_parts(std::int64_t work) const;
@@ -55,12 +73,14 @@ class NativeNest {
   void run_trips(std::byte* const* bases, std::int64_t count) const;
 
  private:
+  void run_blocks(std::byte* const* bases, const std::int64_t* args) const;
+
   Entry entry_;  // null: there are no points
   std::vector<std::int64_t> args_;
   NestCut cut_;
   NestTrips trips_;
-  std::shared_ptr<const void> code_;                // keeps what entry_ points into
-  static constexpr std::size_t kMaxCutArgs = 1024;  // copied to the stack for each part
+  std::shared_ptr<const NestBlocks> blocks_;  // null: none
+  std::shared_ptr<const void> code_;          // keeps what entry_ points into
 };
 
 // Makes code, and keeps it until it is destroyed, or trimmed: it outlives the nests. May be used from many threads.

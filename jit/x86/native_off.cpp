@@ -10,6 +10,7 @@ Error none() { return {Code::Unsupported, "this build makes no native code"}; }
 std::int64_t NativeNest::max_parts(std::int64_t) const { return 1; }
 void NativeNest::run_trips(std::byte* const* bases, std::int64_t) const { run(bases); }
 void NativeNest::run_part(std::byte* const* bases, std::int64_t, std::int64_t) const { run(bases); }
+void NativeNest::run_blocks(std::byte* const*, const std::int64_t*) const {}
 
 struct NestCompiler::State {};
 

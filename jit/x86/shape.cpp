@@ -6,6 +6,7 @@
 
 #include "jit/region/loops.h"
 #include "jit/region/time.h"
+#include "jit/x86/blocks.h"
 #include "jit/x86/halves.h"
 
 namespace tfvm::x86 {
@@ -125,6 +126,7 @@ class TakeApart {
       return std::move(out_);
     }
     choose_inner(loops_);
+    const bool is_across = find_across(loops_);
     NestShape& s = out_.shape;
     s.one = loops_.mode == NestMode::Scalar;
     s.loops = static_cast<int>(loops_.extents.size());
@@ -146,6 +148,7 @@ class TakeApart {
     find_streamed();
     out_.args = nest_arguments(s, loops_, sources_);
     out_.cut = nest_cut(s, loops_, sources_, time_of(nest_));
+    if (is_across && out_.args.size() <= NativeNest::kMaxCutArgs) out_.blocks = nest_blocks(s, loops_, sources_);
     return std::move(out_);
   }
 

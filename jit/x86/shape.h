@@ -92,6 +92,7 @@ struct ShapedNest {
   std::vector<std::int64_t> args;
   NestCut cut;
   NestTrips trips;
+  NestBlocks blocks;
   bool is_empty = false;  // no points: nothing to run
 };
 

@@ -67,6 +67,32 @@ void compare_halves(unsigned seed, int count, RandomNestOptions options,
   }
 }
 
+// x[.., i, j] + y[.., j, i], large enough to run in blocks: every one of them, whole and cut into parts.
+TEST(NativeNest, TransposedOperandsInBlocks) {
+  std::mt19937_64 rng(41);
+  for (const std::vector<std::int64_t>& dims :
+       {std::vector<std::int64_t>{64, 1024}, {1024, 64}, {33, 300}, {17, 131}, {16, 128}, {300, 257}, {3, 64, 600}, {2, 3, 40, 200}})
+    for (const DType d : {DType::F32, DType::F64, DType::I32, DType::F16})
+      for (const CodeTarget& target : code_targets()) {
+        NestCompiler compiler(target.isa, target.few_registers);
+        Access across = row_major(1, d, dims);
+        const std::size_t last = dims.size() - 1;
+        across.strides[last] = dims[last - 1];
+        across.strides[last - 1] = 1;
+        const Access operands[] = {row_major(0, d, dims), across};
+        RandomNest made;
+        made.nest = elementwise_nest(Op::add, d, dims, operands, row_major(2, d, dims));
+        std::int64_t n = 1;
+        for (std::int64_t e : dims) n *= e;
+        for (int k = 0; k < 3; ++k) {
+          made.memory.emplace_back(static_cast<std::size_t>(n * size_of(d)));
+          for (std::byte& b : made.memory.back()) b = static_cast<std::byte>(rng() & 0x3b);  // no NaN
+        }
+        for (unsigned seed = 0; seed < 4; ++seed)
+          ASSERT_EQ(compare_tiers(compiler, made, seed), Compared::Equal) << text(target) << '\n' << text(made.nest);
+      }
+}
+
 TEST(NativeNest, Halves) {
   compare_halves(31, 1500, {}, {});
   compare_halves(32, 500, {}, {{1}, {7}, {8}, {16}, {17}, {1025}, {3, 150}, {150, 3}, {40, 50}, {5, 1, 9}});
