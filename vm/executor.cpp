@@ -26,6 +26,7 @@ namespace {
 // How much may be done between two looks at the clock: a step of a plan, or a trip, costs 1, a node over a block 8
 // (kBlockCredit). A look costs some 25 ns; 256 take 3 us where they are cheapest, half a millisecond where dearest.
 constexpr std::int64_t kCredit = 256, kUnlimited = std::int64_t{1} << 62;
+static_assert(kMostCredit < kCredit);
 constexpr std::int64_t kPartWork = 64;  // least evaluations of a part of a nest, in blocks
 // The same of native code in additions (time_of), and how many of them cost a credit: 20 us at most.
 constexpr std::int64_t kNativePartWork = 1 << 16, kNativeWorkPerCredit = 256;

@@ -30,6 +30,9 @@ std::size_t bytes_of(const NestCode& code);
 // (kBlockCredit for each addition over a block, and as much as it takes longer for other nodes), which `look` fills up
 // again.
 inline constexpr std::int64_t kBlockCredit = 8;
+// What a window costs at most: less than a watch gives at a time, or a run that pauses whenever it may would never get
+// beyond the look before a dear one.
+inline constexpr std::int64_t kMostCredit = 128;
 struct NestWatch {
   bool (*look)(NestWatch& self) = nullptr;
   std::int64_t credit = 0;

@@ -61,7 +61,7 @@ WindowRun::WindowRun(const NestCode& code, std::byte* const* bases, std::byte* s
       ptr_(reinterpret_cast<void**>(scratch)),
       offset_(reinterpret_cast<std::int64_t*>(scratch + code.offsets)),
       watch_(watch),
-      weight_(kBlockCredit * code.work() * code.block / kBlock) {
+      weight_(std::min(kBlockCredit * code.work() * code.block / kBlock, kMostCredit)) {
   for (std::size_t a = 0; a < code.accesses.size(); ++a) offset_[a] = code.accesses[a].offset;
   if (!code.extents.empty()) end_ = code.extents[0];
   if (part.count > 1) {

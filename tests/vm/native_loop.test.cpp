@@ -244,6 +244,7 @@ TEST(NativeLoop, SmallDims) {
 
 // A few trips at a time where somebody watches: a run that pauses whenever it may has the same bits and steps.
 TEST(NativeLoop, Pauses) {
+  if (!NestCompiler::is_available()) GTEST_SKIP();
   int pauses = 0;
   const Runner paused = [&](Context& context, const Plan& plan, std::span<const Tensor> in) {
     context.limits.pause = RunLimits::Time{};

@@ -121,7 +121,7 @@ TEST(CApiSlices, BetweenStepsOfAPlan) {
   EXPECT_EQ(a, b);
 }
 
-TEST(CApiSlices, WithinANest) {
+void pause_within_nests() {
   Host h(
       "func @f(%x: f32[700,1500]) {\n  %a = sin %x\n  %b = exp %a\n  %c = mul %b, %x\n  %r = reduce_sum %c "
       "{axes=[1]}\n  ret "
@@ -137,6 +137,13 @@ TEST(CApiSlices, WithinANest) {
   ASSERT_EQ(h.call(g, {x.data()}, {&whole}), TFVM_OK);
   EXPECT_GT(slices_until_done(h, g, {x.data()}, {&sliced}, 0), 10);
   EXPECT_EQ(whole, sliced);
+}
+
+TEST(CApiSlices, WithinANest) { pause_within_nests(); }
+
+TEST(CApiSlices, WithinANestOfTheInterpreter) {  // whose windows cost more than what is done between two looks
+  const Interpreted interpreted;
+  pause_within_nests();
 }
 
 TEST(CApiSlices, StepsCountOnce) {
