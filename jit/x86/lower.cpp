@@ -223,7 +223,9 @@ void Lowering::store(const ShapeStore& s, const std::vector<LaneId>& parts) {
   const DType d = shape_.nodes[s.node].dtype, to = shape_.accesses[s.access].dtype;
   const bool is_bool = d == DType::Bool;
   const std::vector<LaneId> values = to == DType::BF16 ? rounded(parts, to) : parts;
-  for (std::size_t k = 0; k < values.size(); ++k) {
+  // One place for all lanes has the value of the first, for there may be no others.
+  const std::size_t count = shape_.accesses[s.access].inner == Inner::Same ? 1 : values.size();
+  for (std::size_t k = 0; k < count; ++k) {
     LaneInst inst;
     inst.op = is_bool ? LaneOp::StoreBool : size_of(to) == 2 ? LaneOp::StoreHalf : LaneOp::Store;
     inst.width = is_bool ? 4 : static_cast<std::uint8_t>(size_of(d));
