@@ -43,7 +43,7 @@ struct ExpReduced {
 template <class B>
 ExpReduced<B> reduce_exp(B b, typename B::F x) {
   using E = ExpFormat<typename B::Scalar>;
-  const auto k = nearest(b, x * E::log2e);
+  const auto k = nearest_product(b, x, E::log2e);
   const auto first = b.fma(-k.f, E::ln2, x);
   const auto r = b.fma(-k.f, E::ln2_low, first);
   return {k, r, b.fma(-k.f, E::ln2_low, first - r)};

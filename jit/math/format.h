@@ -74,6 +74,15 @@ Nearest<B> nearest(B b, typename B::F x) {
   return {shifted - magic, b.bits(shifted) - bits_of<B>(magic)};
 }
 
+/// x * factor, likewise; rounded once, and a step sooner.
+template <class B>
+Nearest<B> nearest_product(B b, typename B::F x, typename B::Scalar factor) {
+  using F = typename B::F;
+  constexpr auto magic = Format<typename B::Scalar>::magic;
+  const F shifted = b.fma(x, factor, magic);
+  return {shifted - magic, b.bits(shifted) - bits_of<B>(magic)};
+}
+
 /// 2^k for k within the normal exponents.
 template <class B>
 typename B::F power_of_two(B b, typename B::I k) {

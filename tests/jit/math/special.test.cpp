@@ -146,6 +146,20 @@ TYPED_TEST(MathSpecial, FmaRoundsOnce) {
   }
 }
 
+// Both signs of an argument share all digits.
+TYPED_TEST(MathSpecial, SineIsOddAndCosineEven) {
+  using T = TypeParam;
+  for (int k = 0; k <= 64; ++k) {
+    const T x = T(k) * T(0.4);
+    EXPECT_TRUE(this->same(this->call(MathFn::sin, -x), -this->call(MathFn::sin, x))) << x;
+    EXPECT_TRUE(this->same(this->call(MathFn::cos, -x), this->call(MathFn::cos, x))) << x;
+    EXPECT_NEAR(this->call(MathFn::sin, -x), -std::sin(x), 1e-6) << x;
+  }
+  const T large = std::ldexp(T(1), 100);
+  EXPECT_TRUE(this->same(this->call(MathFn::sin, -large), -this->call(MathFn::sin, large)));
+  EXPECT_NEAR(this->call(MathFn::sin, -large), -std::sin(large), 1e-6);
+}
+
 TYPED_TEST(MathSpecial, ExactValues) {
   using T = TypeParam;
   EXPECT_EQ(this->call(MathFn::cos, T(0)), 1);
