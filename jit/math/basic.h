@@ -94,6 +94,15 @@ typename B::F fma(B b, typename B::F x, typename B::F y, typename B::F z) {
   return b.fma(x, y, z);
 }
 
+/// fma, but where that is NaN and a factor is zero, the zero of zmul plus z.
+template <class B>
+typename B::F zfma(B b, typename B::F x, typename B::F y, typename B::F z) {
+  using T = typename B::Scalar;
+  const auto sum = b.fma(x, y, z);
+  const auto zero = (sum != sum) & ((x == T(0)) | (y == T(0)));
+  return b.select(zero, b.from_bits(sign_of(b, x) ^ sign_of(b, y)) + z, sum);
+}
+
 /// C's fmod, exact: a rounded quotient below 2^mantissa is off by at most one and the fma's rest is exact; larger
 /// quotients go to a loop per lane (a helper call where code is emitted).
 template <class B>

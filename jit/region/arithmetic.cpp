@@ -38,6 +38,7 @@ constexpr BlockRow kRows[] = {
     {Op::square, [](DType d) { return unary_of<Square>(without_sign(d), Modular{}); }},
     {Op::clamp, [](DType d) { return ternary_of<Clamp>(d, Reals{}); }},
     {Op::fma, [](DType d) { return ternary_of<Fma>(d, Floats{}); }},
+    {Op::zfma, [](DType d) { return ternary_of<ZFma>(d, Floats{}); }},
     {Op::floor, [](DType d) { return unary_of<Floor>(d, Floats{}); }},
     {Op::ceil, [](DType d) { return unary_of<Ceil>(d, Floats{}); }},
     {Op::trunc, [](DType d) { return unary_of<Trunc>(d, Floats{}); }},

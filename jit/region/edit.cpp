@@ -22,7 +22,7 @@ bool commutes(const NestNode& n, DType from) {
 bool is_even(const NestNode& n) {
   if (n.kind != NestNodeKind::Op) return false;
   if (n.op == Op::square || n.op == Op::abs) return true;
-  return (n.op == Op::mul || n.op == Op::fma) && n.in[0] == n.in[1] && n.in[0] != n.in[2];
+  return (n.op == Op::mul || n.op == Op::fma || n.op == Op::zfma) && n.in[0] == n.in[1] && n.in[0] != n.in[2];
 }
 
 std::uint32_t find_node(const Nest& n, const NestNode& node) {

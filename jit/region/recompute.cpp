@@ -24,6 +24,7 @@ int cost(const NestNode& n) {
     case Op::mul:
     case Op::zmul:
     case Op::fma:
+    case Op::zfma:
     case Op::neg:
     case Op::abs:
     case Op::square:

@@ -59,6 +59,14 @@ struct Fma {
     return std::fma(a, b, c);
   }
 };
+struct ZFma {
+  template <class T>
+  T operator()(T a, T b, T c) const {
+    const T sum = std::fma(a, b, c);
+    const T zero = from_bits<T>((bits_of(a) ^ bits_of(b)) & kSign<T>);
+    return ((sum != sum) & ((a == 0) | (b == 0))) ? zero + c : sum;
+  }
+};
 struct Clamp {  // lo, x, hi
   template <class T>
   T operator()(T lo, T x, T hi) const {

@@ -11,7 +11,7 @@ bool commutes(Op op) { return op == Op::add || op == Op::mul || op == Op::zmul; 
 
 bool keeps_nan(Op op) {
   return op == Op::add || op == Op::sub || op == Op::mul || op == Op::zmul || op == Op::neg || op == Op::square ||
-         op == Op::div || op == Op::reciprocal || op == Op::sqrt || op == Op::fma;
+         op == Op::div || op == Op::reciprocal || op == Op::sqrt || op == Op::fma || op == Op::zfma;
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ void Lowering::check() {
     if (node.kind != NestNodeKind::Op || !is_float_lane(shape_.nodes[node.in[0]].dtype)) continue;
     bool any = false;
     for (std::uint32_t in : node.in) any = any || (in != kNoNode && doubtful[in]);
-    doubtful[k] = node.op == Op::zmul || (any && keeps_nan(node.op));
+    doubtful[k] = node.op == Op::zmul || node.op == Op::zfma || (any && keeps_nan(node.op));
     for (std::uint32_t in : node.in)
       if (any && !keeps_nan(node.op) && in != kNoNode) asked[in] = doubtful[in];
   }

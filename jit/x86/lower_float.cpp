@@ -37,21 +37,31 @@ bool function(Lowering& low, const NestNode& n, Lanes& out) {
   return true;
 }
 
-// The product, but where that is NaN, which is rare: a factor may be zero.
-bool strong_zero_product(Lowering& low, const NestNode& n, Lanes& out) {
+bool fused(Lowering& low, const NestNode& n, Lanes& out) {
+  if (!is_float_lane(n.dtype)) return false;
+  const auto &a = low.value(n.in[0]).parts, &b = low.value(n.in[1]).parts, &c = low.value(n.in[2]).parts;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    out.parts.push_back(low.code().op(LaneOp::Fma, static_cast<int>(size_of(n.dtype)), a[k], b[k], c[k]));
+  return true;
+}
+
+// What `usual` makes, but where that is NaN, which is rare: a factor may be zero.
+template <LowerFn usual>
+bool strong_zero(Lowering& low, const NestNode& n, Lanes& out) {
   if (low.zeros() == Lowering::Zeros::Exact) return function(low, n, out);
-  if (!arithmetic<LaneOp::Mul>(low, n, out)) return false;
+  if (!usual(low, n, out)) return false;
   if (low.zeros() == Lowering::Zeros::Checked) return true;
   const int w = static_cast<int>(size_of(n.dtype));
-  std::vector<LaneId> usual = std::move(out.parts), masks;
-  for (LaneId p : usual) masks.push_back(low.code().op(LaneOp::Compare, w, p, p, kNoLane, 0x03));
-  low.call(n, std::move(masks), std::move(usual), out);
+  std::vector<LaneId> parts = std::move(out.parts), masks;
+  for (LaneId p : parts) masks.push_back(low.code().op(LaneOp::Compare, w, p, p, kNoLane, 0x03));
+  low.call(n, std::move(masks), std::move(parts), out);
   return true;
 }
 
 constexpr LowerRow kRows[] = {
-    {Op::add, &arithmetic<LaneOp::Add>}, {Op::sub, &arithmetic<LaneOp::Sub>}, {Op::mul, &arithmetic<LaneOp::Mul>},
-    {Op::zmul, &strong_zero_product},    {Op::div, &arithmetic<LaneOp::Div>},
+    {Op::add, &arithmetic<LaneOp::Add>}, {Op::sub, &arithmetic<LaneOp::Sub>},
+    {Op::mul, &arithmetic<LaneOp::Mul>}, {Op::zmul, &strong_zero<&arithmetic<LaneOp::Mul>>},
+    {Op::zfma, &strong_zero<&fused>},    {Op::div, &arithmetic<LaneOp::Div>},
 };
 
 }  // namespace

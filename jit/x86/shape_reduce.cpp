@@ -61,6 +61,8 @@ bool never_calls(const NestNode& n, DType from) {
     case Op::and_:
     case Op::or_:
     case Op::select:
+    case Op::fma:
+    case Op::zfma:
       return true;
     case Op::div:
     case Op::sqrt:

@@ -21,9 +21,12 @@ class Relation {
     if (x.op != y.op) return 0;
     switch (x.op) {
       case Op::mul:
-      case Op::zmul: {
-        const int straight = product(x.in[0], y.in[0], x.in[1], y.in[1]);
-        return straight ? straight : product(x.in[0], y.in[1], x.in[1], y.in[0]);
+      case Op::zmul:
+        return products(x, y);
+      case Op::fma:
+      case Op::zfma: {
+        const int r = products(x, y);
+        return r != 0 && of(x.in[2], y.in[2]) == r ? r : 0;
       }
       case Op::div:
         return x.in[1] == y.in[1] ? of(x.in[0], y.in[0]) : 0;
@@ -41,6 +44,10 @@ class Relation {
   }
 
  private:
+  int products(const NestNode& x, const NestNode& y) {
+    const int straight = product(x.in[0], y.in[0], x.in[1], y.in[1]);
+    return straight ? straight : product(x.in[0], y.in[1], x.in[1], y.in[0]);
+  }
   int product(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
     const int r = of(a, b);
     return r ? r * of(c, d) : 0;

@@ -4,6 +4,7 @@
 
 #include "tests/transforms/program.h"
 #include "transforms/compositions.h"
+#include "transforms/simplify/inline_calls.h"
 #include "transforms/simplify/size.h"
 
 namespace tfvm::test {
@@ -27,6 +28,30 @@ TEST(NestedCalls, EachFunctionIsTransformedAFewTimes) {
   ASSERT_TRUE(g) << g.error().message;
   EXPECT_LT(passes, 600u);
   EXPECT_LT(code_size(p.t, *g).instructions, 5000);
+}
+
+TEST(NestedCalls, InlinedInstructionsKeepTheirLines) {
+  TransformProgram p;
+  ASSERT_TRUE(p.load(R"(func @g(%x: f64) {
+  %s = sin %x
+  ret %s
+}
+func @f(%x: f64) {
+  %y = call @g(%x)
+  %z = exp %y
+  ret %z
+}
+)"));
+  const Result<FunctionId> f = p.function("@f", "f64");
+  ASSERT_TRUE(f) << f.error().message;
+  const Result<FunctionId> kept = inline_calls(p.env, *f, {0, 1000}), flat = inline_calls(p.env, *f, {1, 1000});
+  ASSERT_TRUE(kept && flat);
+  EXPECT_EQ(p.t.bodies[kept->body].ops[0], Op::call);
+  const Body& body = p.t.bodies[flat->body];
+  ASSERT_EQ(body.num_instrs(), 2u);
+  EXPECT_EQ(body.ops[0], Op::sin);
+  EXPECT_EQ(p.t.debugs.find_loc(flat->debug, InstrId{0}).line, 2u);
+  EXPECT_EQ(p.t.debugs.find_loc(flat->debug, InstrId{1}).line, 7u);
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ bool passes_nan(Op op, std::size_t k) {
       return true;
     case Op::copysign:
       return k == 0;
+    case Op::zfma:
+      return k == 2;
     default:
       return false;
   }

@@ -2,6 +2,7 @@
 
 #include "bytecode/callees.h"
 #include "bytecode/rewriter.h"
+#include "transforms/simplify/inline_calls.h"
 
 namespace tfvm {
 
@@ -37,7 +38,7 @@ class Contract {
       for (ValueId v : body_.instr(i).operands) ++uses[index(v)];
     for (std::uint32_t i = 0; i < body_.num_instrs(); ++i) {
       const Instr in = body_.instr(i);
-      if (in.op != Op::mul || uses[index(in.result(0))] != 1) continue;
+      if ((in.op != Op::mul && in.op != Op::zmul) || uses[index(in.result(0))] != 1) continue;
       const DType d = env_.tables.types.dtype(body_.type(in.result(0)));
       if (d == DType::F32 || d == DType::F64) product_[index(in.result(0))] = i;
     }
@@ -56,7 +57,7 @@ class Contract {
     return ok();
   }
 
-  // A sum with a product as fma; where both are products the first one is taken. The product itself is dead then.
+  // A sum with a product as fma, or zfma; where both are products the first one is taken. The product is dead then.
   bool sum(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
     if (in.op != Op::add && in.op != Op::sub) return false;
     const int k = product_[index(in.operands[0])] != kNoIndex ? 0 : 1;
@@ -66,7 +67,7 @@ class Contract {
     w.begin(static_cast<InstrId>(i));
     ValueId x = w(mul.operands[0]), z = w(in.operands[1 - k]);
     if (in.op == Op::sub) (k == 0 ? z : x) = b.emit(Op::neg, {k == 0 ? z : x});
-    const ValueId r = b.emit(Op::fma, {x, w(mul.operands[1]), z});
+    const ValueId r = b.emit(mul.op == Op::zmul ? Op::zfma : Op::fma, {x, w(mul.operands[1]), z});
     w.map(in.result(0), r);
     b.name_from(r, in.result(0));
     return true;
@@ -82,7 +83,10 @@ class Contract {
 
 Result<FunctionId> contract(TransformEnv& env, FunctionId f) {
   if (const PassResult* r = env.memo.find("contract", f, {})) return r->f;
-  const Result<FunctionId> made = Contract(env, f).run();
+  // Products are added by callers and by callees: of derived functions many are small.
+  const Result<FunctionId> flat = inline_calls(env, f, {48, 1024});
+  if (!flat) return flat;
+  const Result<FunctionId> made = Contract(env, *flat).run();
   if (made) env.memo.add("contract", f, {}, {*made, {}, {}, {}});
   return made;
 }

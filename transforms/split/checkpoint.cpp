@@ -5,42 +5,14 @@
 
 #include "bytecode/rewriter.h"
 #include "transforms/simplify/dead_outputs.h"
+#include "transforms/simplify/inline_calls.h"
 #include "transforms/split/rules.h"
 
 namespace tfvm {
 
 namespace {
 
-constexpr std::uint32_t kMaxInlined = 1u << 16;  // instructions
-
-bool is_plain_call(const AttrTable& at, const Instr& in) {
-  return in.op == Op::call && !at.has(in.attrs, Key::policy) && !has_own_rule(at, in.attrs);
-}
-
-// The function with the bodies of the functions that it calls in place of plain calls.
-Result<FunctionId> inlined(TransformEnv& env, FunctionId f) {
-  if (const PassResult* r = env.memo.find("inline", f, {})) return r->f;
-  Builder b(env.tables, env.options, f, "");
-  Rewriter w(b, f);
-  for (std::uint32_t i = 0; i < w.source().num_instrs() && !b.failed(); ++i) {
-    const Instr in = w.source().instr(i);
-    if (!is_plain_call(env.tables.attrs, in) || b.body().num_instrs() >= kMaxInlined) {
-      w.copy(static_cast<InstrId>(i));
-      continue;
-    }
-    w.begin(static_cast<InstrId>(i));
-    const Result<FunctionId> callee = inlined(env, env.tables.attrs.get_func(in.attrs, Key::callee));
-    if (!callee) return callee;
-    const std::vector<ValueId> results = inline_body(b, *callee, w.operands(in));
-    for (std::uint32_t k = 0; k < results.size(); ++k) {
-      w.map(in.result(k), results[k]);
-      b.name_from(results[k], in.result(k));
-    }
-  }
-  const Result<FunctionId> made = w.seal();
-  if (made) env.memo.add("inline", f, {}, {*made, {}, {}, {}});
-  return made;
-}
+constexpr InlineSizes kInlined{1u << 16, 1u << 16};
 
 bool is_saved(const Tables& t, const CheckpointPolicy& policy, const Instr& in) {
   switch (policy.kind) {
@@ -115,7 +87,7 @@ Result<FunctionId> given(TransformEnv& env, FunctionId f, std::span<const ValueI
 void split_checkpoint(SplitCtx& c, FunctionId callee, const CheckpointPolicy& policy, AttrId written) {
   AttrTable& at = c.tables().attrs;
   const bool saves = policy.kind == CheckpointPolicy::Kind::Dots || policy.kind == CheckpointPolicy::Kind::Names;
-  const Result<FunctionId> whole = saves ? inlined(c.env, callee) : Result<FunctionId>(callee);
+  const Result<FunctionId> whole = saves ? inline_calls(c.env, callee, kInlined) : Result<FunctionId>(callee);
   if (!whole) return forward(c.b, whole.error());
   const std::vector<ValueId> values =
       saves ? saved_values(c.tables(), *whole, c.unknown(), policy) : std::vector<ValueId>{};

@@ -16,6 +16,7 @@ TransposeRule transpose_rule(Op op) {
     case Op::div:
       return transpose_div;
     case Op::fma:
+    case Op::zfma:
       return transpose_fma;
     case Op::cast:
       return transpose_cast;

@@ -41,7 +41,7 @@ void check(const Block<T>& block) {
 
 // Exact by definition: special.test.cpp compares their bits.
 constexpr std::string_view kExact[] = {"neg", "abs", "sign",     "ceil",      "floor", "round", "trunc", "rem",
-                                       "max", "min", "copysign", "nextafter", "zmul",  "clamp", "fma"};
+                                       "max", "min", "copysign", "nextafter", "zmul",  "clamp", "fma",   "zfma"};
 
 template <class T>
 void check_all() {

@@ -146,6 +146,23 @@ TYPED_TEST(MathSpecial, FmaRoundsOnce) {
   }
 }
 
+TYPED_TEST(MathSpecial, ZfmaIsAStrongZeroAndRoundsOnce) {
+  using T = TypeParam;
+  constexpr T inf = std::numeric_limits<T>::infinity();
+  for (int i = 0; i < 100000; ++i) {
+    const T x = this->random(), y = this->random(), z = this->random();
+    ASSERT_TRUE(this->same(this->call(MathFn::zfma, x, y, z), std::fma(x, y, z)));
+  }
+  for (const T y : {inf, -inf, this->nan}) {
+    EXPECT_EQ(this->call(MathFn::zfma, T(0), y, T(3)), 3);
+    EXPECT_EQ(this->call(MathFn::zfma, y, T(-0.0), T(3)), 3);
+    EXPECT_TRUE(std::isnan(this->call(MathFn::zfma, T(0), y, this->nan)));
+    EXPECT_TRUE(std::isnan(y) || this->call(MathFn::zfma, T(2), y, T(3)) == y);
+  }
+  EXPECT_TRUE(this->same(this->call(MathFn::zfma, T(0), -inf, T(-0.0)), T(-0.0)));
+  EXPECT_TRUE(this->same(this->call(MathFn::zfma, T(0), inf, T(-0.0)), T(0)));
+}
+
 // Both signs of an argument share all digits.
 TYPED_TEST(MathSpecial, SineIsOddAndCosineEven) {
   using T = TypeParam;

@@ -139,6 +139,10 @@ TYPED_TEST(Float, StrongZero) {
   EXPECT_EQ(apply<T>(Op::zmul, kNan, 0), 0);
   EXPECT_TRUE(std::isnan(apply<T>(Op::zmul, kNan, 1)));
   EXPECT_EQ(apply<T>(Op::zmul, 3, 4), 12);
+  EXPECT_EQ(apply<T>(Op::zfma, 0, kInf, 5), 5);
+  EXPECT_EQ(apply<T>(Op::zfma, kNan, 0, 5), 5);
+  EXPECT_TRUE(std::isnan(apply<T>(Op::zfma, kNan, 1, 5)));
+  EXPECT_EQ(apply<T>(Op::zfma, 3, 4, 5), 17);
 }
 
 TYPED_TEST(Float, RoundingSignsNeighbours) {

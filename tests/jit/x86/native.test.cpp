@@ -186,7 +186,7 @@ TEST(NativeNest, LongReductions) {
 
 // Sums over rows of strong-zero products, which are asked for NaN at the end of a column's rows. `special`: where zero
 // meets infinity, -1 is nowhere. In place: what is loaded is stored over, so no row may be run twice.
-RandomNest strong_zero_sums(std::int64_t special, bool in_place) {
+RandomNest strong_zero_sums(Op op, std::int64_t special, bool in_place) {
   const std::vector<std::int64_t> dims{150, 41};
   RandomNest made;
   Nest& n = made.nest;
@@ -195,8 +195,8 @@ RandomNest strong_zero_sums(std::int64_t special, bool in_place) {
   n.accesses = {row_major(0, DType::F32, dims), row_major(1, DType::F32, dims)};
   n.nodes.resize(3);
   for (std::uint32_t k = 0; k < 2; ++k) n.nodes[k].kind = NestNodeKind::Load, n.nodes[k].access = k;
-  n.nodes[2].op = Op::zmul;
-  n.nodes[2].in = {0, 1, kNoNode};
+  n.nodes[2].op = op;
+  n.nodes[2].in = {0, 1, op == Op::zfma ? 0 : kNoNode};
   n.reductions.push_back({Op::reduce_sum, 2, {2, DType::F32, 0, {0, 1}}});
   NestNode next;
   next.op = Op::add;
@@ -225,39 +225,42 @@ RandomNest strong_zero_sums(std::int64_t special, bool in_place) {
 TEST(NativeNest, SumsOfStrongZeroProducts) {
   for (const CodeTarget& target : code_targets()) {
     NestCompiler compiler(target.isa, target.few_registers);
-    for (std::int64_t special : {-1, 3, 41 * 70 + 20, 41 * 149 + 40})
-      for (bool in_place : {false, true})
-        EXPECT_EQ(compare_tiers(compiler, strong_zero_sums(special, in_place), 0), Compared::Equal)
-            << special << in_place << text(target);
+    for (Op op : {Op::zmul, Op::zfma})
+      for (std::int64_t special : {-1, 3, 41 * 70 + 20, 41 * 149 + 40})
+        for (bool in_place : {false, true})
+          EXPECT_EQ(compare_tiers(compiler, strong_zero_sums(op, special, in_place), 0), Compared::Equal)
+              << name(op) << special << in_place << text(target);
   }
 }
 
 // Nodes of two loads and a third: differences both ways, products of them, and what else sums may have in common.
 //   n3 = a - b, n4 = b - a, n5 = n3 c, n6 = c n4, n7 = -n6, n8 = n5 + n5, n9 = n7 + n7, n10 = n4 / c, n11 = n3 / c,
-//   n12 = c / n3, n13 = c / n4
+//   n12 = c / n3, n13 = c / n4, n14 = n3 c + n3, n15 = c n4 + n4, n16 = c n4 + n3
 std::vector<NestNode> twin_nodes() {
-  std::vector<NestNode> nodes(14);
+  std::vector<NestNode> nodes(17);
   for (std::uint32_t k = 0; k < 3; ++k) nodes[k].kind = NestNodeKind::Load, nodes[k].access = k;
-  const auto set = [&](std::size_t k, Op op, std::uint32_t a, std::uint32_t b = kNoNode) {
+  const auto set = [&](std::size_t k, Op op, std::uint32_t a, std::uint32_t b = kNoNode, std::uint32_t c = kNoNode) {
     nodes[k].op = op;
-    nodes[k].in = {a, b, kNoNode};
+    nodes[k].in = {a, b, c};
   };
   set(3, Op::sub, 0, 1), set(4, Op::sub, 1, 0), set(5, Op::mul, 3, 2), set(6, Op::mul, 2, 4), set(7, Op::neg, 6);
   set(8, Op::add, 5, 5), set(9, Op::add, 7, 7), set(10, Op::div, 4, 2), set(11, Op::div, 3, 2);
   set(12, Op::div, 2, 3), set(13, Op::div, 2, 4);
+  set(14, Op::zfma, 3, 2, 3), set(15, Op::zfma, 2, 4, 4), set(16, Op::zfma, 2, 4, 3);
   return nodes;
 }
 
 TEST(NativeNest, FindsTwins) {
   x86::NestShape shape;
   shape.nodes = twin_nodes();
-  for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11, 12, 13}) shape.reductions.push_back({Op::reduce_sum, k, 0, 0});
+  for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+    shape.reductions.push_back({Op::reduce_sum, k, 0, 0});
   shape.reductions.push_back({Op::reduce_max, 5, 0, 0});
   const auto twins = x86::find_twins(shape);
   std::string found;
   for (const x86::Twin& t : twins)
     found += t.of == x86::kNoTwin ? " ." : (t.is_negative ? " -" : " +") + std::to_string(t.of);
-  EXPECT_EQ(found, " . -0 +0 . +3 . -5 . . .");
+  EXPECT_EQ(found, " . -0 +0 . +3 . -5 . . . -9 . .");
 }
 
 // Where all differences of a column are zero their products have signs of their own.
@@ -279,7 +282,7 @@ TEST(NativeNest, TwinsKeepTheSignsOfZeros) {
       made.memory.emplace_back(v.size() * 4);
       std::memcpy(made.memory.back().data(), v.data(), v.size() * 4);
     }
-    for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11}) {
+    for (std::uint32_t k : {5, 6, 7, 8, 9, 10, 11, 14, 15}) {
       n.reductions.push_back(
           {Op::reduce_sum, k, {3 + static_cast<std::uint32_t>(n.reductions.size()), DType::F32, 0, {0, 1}}});
       made.memory.emplace_back(41 * 4);
