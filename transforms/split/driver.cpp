@@ -4,6 +4,7 @@
 
 #include "bytecode/rewriter.h"
 #include "transforms/simplify/failures.h"
+#include "transforms/split/coefficients.h"
 #include "transforms/split/rules.h"
 
 namespace tfvm {
@@ -196,6 +197,10 @@ struct Walk {
 
   Result<Split> finish(const Mask& pass_on, const Mask& unknown_params, const Mask& unknown_results) {
     drop_dead_steps(unknown_results);
+    if (use == SplitUse::Linearize) {
+      compose_coefficients(known, body, map, unknown_results, steps);
+      drop_dead_steps(unknown_results);
+    }
     prepare_linear(unknown_params, unknown_results);
     for (const SplitStep& s : steps) build_step(s);
     Split out;
