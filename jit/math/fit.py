@@ -196,6 +196,8 @@ ONLY_F32 = [
      (0, 1), 6, lambda z: mpf(1)),
     ("kLogErfcF32", "log(erfc(x)) / x, 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)) / x,
      (0.98, 4), 6, lambda x: x * mp.erfc(x) / mp.erf(x)),
+    ("kTanhF32", "(tanh(x) - x) / x^3 in x^2, |x| <= 5/8", odd_tail(mp.tanh, 1),
+     (0, 0.390625), 4, sqrt_weight(mp.tanh)),
 ]
 ONLY_F64 = [
     ("kAtanh", "(2 atanh(s)/s - 2) / s^2 in s^2, s = f/(2 + f) of the logarithm", atanh_tail,

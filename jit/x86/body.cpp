@@ -21,6 +21,8 @@ constexpr Id kNone = 0;
 constexpr SimpleRow kSimple[] = {
     {LaneOp::Add, {I::kIdVaddps, I::kIdVaddpd}, {I::kIdVaddps, I::kIdVaddpd}, 2},
     {LaneOp::Sub, {I::kIdVsubps, I::kIdVsubpd}, {I::kIdVsubps, I::kIdVsubpd}, 2},
+    {LaneOp::Max, {I::kIdVmaxps, I::kIdVmaxpd}, {I::kIdVmaxps, I::kIdVmaxpd}, 2},
+    {LaneOp::Min, {I::kIdVminps, I::kIdVminpd}, {I::kIdVminps, I::kIdVminpd}, 2},
     {LaneOp::Mul, {I::kIdVmulps, I::kIdVmulpd}, {I::kIdVmulps, I::kIdVmulpd}, 2},
     {LaneOp::Div, {I::kIdVdivps, I::kIdVdivpd}, {I::kIdVdivps, I::kIdVdivpd}, 2},
     {LaneOp::Sqrt, {I::kIdVsqrtps, I::kIdVsqrtpd}, {I::kIdVsqrtps, I::kIdVsqrtpd}, 1},

@@ -100,6 +100,21 @@ LaneId LaneCode::negated(LaneId v) const {
   return kNoLane;
 }
 
+// A choice between the two that its condition compares: x < c ? c : x keeps x where one is NaN, as vmaxps(c, x) does.
+bool LaneCode::is_extreme(LaneInst& select) const {
+  const LaneInst& m = insts_[select.in[0]];
+  const LaneId yes = select.in[1], no = select.in[2];
+  const bool is_less = m.imm == 0x11;
+  if (m.op != LaneOp::Compare || m.width != select.width || (!is_less && m.imm != 0x1e)) return false;
+  const bool as_written = yes == m.in[0] && no == m.in[1];
+  if (!as_written && (yes != m.in[1] || no != m.in[0])) return false;
+  select.op = as_written == is_less ? LaneOp::Min : LaneOp::Max;
+  select.in[0] = yes;
+  select.in[1] = no;
+  select.in[2] = kNoLane;
+  return true;
+}
+
 // Negations are exact, so they go into the sums and products that take them.
 LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) {
   LaneInst inst{o, static_cast<std::uint8_t>(width), static_cast<std::uint8_t>(imm), {a, b, c}, 0};
@@ -109,6 +124,7 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
       inst.imm = static_cast<std::uint8_t>(inst.imm ^ flag);
     }
   };
+  if (o == LaneOp::Select && is_extreme(inst)) return add(inst);
   if (o == LaneOp::Fma) strip(0, 1), strip(1, 1), strip(2, 2);
   if ((o == LaneOp::Add || o == LaneOp::Sub) && negated(b) != kNoLane) {
     inst.in[1] = negated(b);

@@ -92,7 +92,8 @@ class LaneCode {
   std::vector<LaneId> next;  // of a loop: per carry
 
  private:
-  LaneId negated(LaneId v) const;  // x of -x, kNoLane of all else
+  bool is_extreme(LaneInst& select) const;  // then it is one
+  LaneId negated(LaneId v) const;           // x of -x, kNoLane of all else
   void grow();
 
   int lanes_, reg_bytes_;

@@ -19,6 +19,8 @@ enum class LaneOp : std::uint8_t {
   Sub,
   Mul,
   Div,
+  Max,
+  Min,  // in[0] where it is greater (less) than in[1], else in[1]: where either is NaN, too
   Sqrt,
   Round,      // imm: nearest even, down, up, to zero
   RoundHalf,  // f32 lanes to values of f16
