@@ -1,5 +1,8 @@
 #include "transforms/simplify/contract.h"
 
+#include <algorithm>
+#include <map>
+
 #include "bytecode/callees.h"
 #include "bytecode/rewriter.h"
 #include "transforms/simplify/inline_calls.h"
@@ -21,7 +24,7 @@ class Contract {
       const Instr in = body_.instr(i);
       if (info(in.op).kind == OpKind::Control) {
         if (Status s = control(b, w, i, in); !s) return std::move(s).error();
-      } else if (!sum(b, w, i, in)) {
+      } else if (!product(b, w, i, in) && !sum(b, w, i, in)) {
         w.copy(static_cast<InstrId>(i));
       }
     }
@@ -57,19 +60,50 @@ class Contract {
     return ok();
   }
 
-  // A sum with a product as fma, or zfma; where both are products the first one is taken. The product is dead then.
+  // x y and y x are one product.
+  struct Product {
+    Op op;
+    ValueId x, y;
+    auto operator<=>(const Product&) const = default;
+  };
+  Product of(Rewriter& w, const Instr& mul) {
+    const ValueId x = w(mul.operands[0]), y = w(mul.operands[1]);
+    return {mul.op, std::min(x, y), std::max(x, y)};
+  }
+  bool product(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
+    if (in.num_results != 1 || product_[index(in.result(0))] != i) return false;
+    w.begin(static_cast<InstrId>(i));
+    const Product p = of(w, in);
+    set(b, w, in, b.emit(p.op, {p.x, p.y}));
+    return true;
+  }
+  void set(Builder& b, Rewriter& w, const Instr& in, ValueId v) {
+    w.map(in.result(0), v);
+    b.name_from(v, in.result(0));
+  }
+
+  // A sum with a product as fma, or zfma; where both are products the first one is taken, unless the sum of both is
+  // there already. The product is dead then. Twice the same product is no sum of two.
   bool sum(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
     if (in.op != Op::add && in.op != Op::sub) return false;
-    const int k = product_[index(in.operands[0])] != kNoIndex ? 0 : 1;
-    const std::uint32_t product = product_[index(in.operands[k])];
-    if (product == kNoIndex) return false;
-    const Instr mul = body_.instr(product);
+    const std::uint32_t products[] = {product_[index(in.operands[0])], product_[index(in.operands[1])]};
+    const int k = products[0] != kNoIndex ? 0 : 1;
+    if (products[k] == kNoIndex) return false;
+    const Product p = of(w, body_.instr(products[k]));
+    const bool is_of_two = in.op == Op::add && products[1 - k] != kNoIndex;
+    const Product q = is_of_two ? of(w, body_.instr(products[1 - k])) : Product{};
+    if (is_of_two && p == q) return false;
     w.begin(static_cast<InstrId>(i));
-    ValueId x = w(mul.operands[0]), z = w(in.operands[1 - k]);
+    const std::pair<Product, Product> key = std::minmax(p, q);
+    if (const auto it = is_of_two ? sums_.find(key) : sums_.end(); it != sums_.end()) {
+      set(b, w, in, it->second);
+      return true;
+    }
+    ValueId x = p.x, z = w(in.operands[1 - k]);
     if (in.op == Op::sub) (k == 0 ? z : x) = b.emit(Op::neg, {k == 0 ? z : x});
-    const ValueId r = b.emit(mul.op == Op::zmul ? Op::zfma : Op::fma, {x, w(mul.operands[1]), z});
-    w.map(in.result(0), r);
-    b.name_from(r, in.result(0));
+    const ValueId r = b.emit(p.op == Op::zmul ? Op::zfma : Op::fma, {x, p.y, z});
+    if (is_of_two) sums_.emplace(key, r);
+    set(b, w, in, r);
     return true;
   }
 
@@ -77,6 +111,7 @@ class Contract {
   const FunctionId f_;
   const Body body_;  // a copy: tables grow
   std::vector<std::uint32_t> product_;
+  std::map<std::pair<Product, Product>, ValueId> sums_;  // of two products
 };
 
 }  // namespace
