@@ -24,7 +24,7 @@ class Contract {
       const Instr in = body_.instr(i);
       if (info(in.op).kind == OpKind::Control) {
         if (Status s = control(b, w, i, in); !s) return std::move(s).error();
-      } else if (!product(b, w, i, in) && !sum(b, w, i, in)) {
+      } else if (!sum(b, w, i, in)) {
         w.copy(static_cast<InstrId>(i));
       }
     }
@@ -70,13 +70,6 @@ class Contract {
     const ValueId x = w(mul.operands[0]), y = w(mul.operands[1]);
     return {mul.op, std::min(x, y), std::max(x, y)};
   }
-  bool product(Builder& b, Rewriter& w, std::uint32_t i, const Instr& in) {
-    if (in.num_results != 1 || product_[index(in.result(0))] != i) return false;
-    w.begin(static_cast<InstrId>(i));
-    const Product p = of(w, in);
-    set(b, w, in, b.emit(p.op, {p.x, p.y}));
-    return true;
-  }
   void set(Builder& b, Rewriter& w, const Instr& in, ValueId v) {
     w.map(in.result(0), v);
     b.name_from(v, in.result(0));
@@ -89,7 +82,8 @@ class Contract {
     const std::uint32_t products[] = {product_[index(in.operands[0])], product_[index(in.operands[1])]};
     const int k = products[0] != kNoIndex ? 0 : 1;
     if (products[k] == kNoIndex) return false;
-    const Product p = of(w, body_.instr(products[k]));
+    const Instr mul = body_.instr(products[k]);
+    const Product p = of(w, mul);
     const bool is_of_two = in.op == Op::add && products[1 - k] != kNoIndex;
     const Product q = is_of_two ? of(w, body_.instr(products[1 - k])) : Product{};
     if (is_of_two && p == q) return false;
@@ -99,9 +93,9 @@ class Contract {
       set(b, w, in, it->second);
       return true;
     }
-    ValueId x = p.x, z = w(in.operands[1 - k]);
+    ValueId x = w(mul.operands[0]), z = w(in.operands[1 - k]);
     if (in.op == Op::sub) (k == 0 ? z : x) = b.emit(Op::neg, {k == 0 ? z : x});
-    const ValueId r = b.emit(p.op == Op::zmul ? Op::zfma : Op::fma, {x, p.y, z});
+    const ValueId r = b.emit(p.op == Op::zmul ? Op::zfma : Op::fma, {x, w(mul.operands[1]), z});
     if (is_of_two) sums_.emplace(key, r);
     set(b, w, in, r);
     return true;
