@@ -68,11 +68,10 @@ class Outputs {
     if (ready) std::memset(ready_.data(), 1, ready);
   }
   Tensor take(DType dtype, std::span<const std::int64_t> dims) {
-    Tensor t = tfvm::must(Tensor::make({}, dtype, dims));
-    const std::int64_t at = used_;
-    used_ += align_up(t.bytes());
-    if (used_ > ready_.bytes()) return t;
-    return Tensor::over(static_cast<std::byte*>(ready_.data()) + at, dtype, t.layout());
+    const Layout layout = row_major(dims);
+    std::byte* at = ready_.data() + used_;
+    used_ += align_up(layout.elements() * size_of(dtype));
+    return used_ > ready_.bytes() ? tfvm::must(Tensor::make({}, dtype, dims)) : Tensor::over(at, dtype, layout);
   }
 
  private:

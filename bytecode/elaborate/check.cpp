@@ -51,17 +51,16 @@ bool overflows(const Module& m, const TypePattern& type) {
 }  // namespace
 
 Result<bool> Program::check_function(const Template& f) {
-  const Source& user = user_;
   std::vector<TypeId> args;
   for (const Param& p : f.params) {
-    if (p.typed && overflows(user.module, p.type))
+    if (p.typed && overflows(user_.module, p.type))
       return Error{Code::Type, "[@" + std::string(t_.strings[f.name]) + "] %" + std::string(t_.strings[p.name]) +
-                                   ": the sizes of " + pattern_text(t_, user.module, p.type) + " overflow"};
-    if (const auto type = p.typed ? concrete_type(t_, user.module, p.type) : std::nullopt) args.push_back(*type);
+                                   ": the sizes of " + pattern_text(t_, user_.module, p.type) + " overflow"};
+    if (const auto type = p.typed ? concrete_type(t_, user_.module, p.type) : std::nullopt) args.push_back(*type);
   }
   const bool open = std::ranges::any_of(f.attr_params, [](const AttrParam& a) { return a.default_node == kNoIndex; });
   if (open || args.size() != f.params.size()) return false;
-  Result<TemplateCallee*> callee = instance_of(user, f, t_.attrs.empty());
+  Result<TemplateCallee*> callee = instance_of(user_, f, t_.attrs.empty());
   if (!callee) return callee.error();
   Result<FunctionId> made = (*callee)->instantiate(args);
   // A function that names an axis can be made only inside a vmap that has it.
@@ -71,12 +70,11 @@ Result<bool> Program::check_function(const Template& f) {
 
 std::vector<Error> Program::check() {
   Findings found;
-  const Source& user = user_;
-  for (const Template& f : user.module.funcs)
+  for (const Template& f : user_.module.funcs)
     if (Result<bool> r = check_function(f); !r && !found.add(r.error(), f.loc)) return found.errors;
   NamedAttrs none;
-  for (const Derived& d : user.module.derived)
-    if (Result<Callee*> r = callee(user, d.callee, none); !r && !found.add(r.error(), d.loc)) return found.errors;
+  for (const Derived& d : user_.module.derived)
+    if (Result<Callee*> r = callee(user_, d.callee, none); !r && !found.add(r.error(), d.loc)) return found.errors;
   return found.errors;
 }
 

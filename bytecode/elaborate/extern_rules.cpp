@@ -55,10 +55,9 @@ Result<FunctionId> Program::op_as_function(StrId op, std::span<const TypeId> arg
 }
 
 Result<FunctionId> Program::extern_rule(StrId op, Key kind, std::span<const TypeId> args) {
-  const Source& user = user_;
-  if (const Node* n = declared_rule(user.module, op, kind)) {
+  if (const Node* n = declared_rule(user_.module, op, kind)) {
     NamedAttrs none;
-    return n->kind == NodeKind::Str ? op_as_function(n->str, args) : made(callee(user, n->at, none), args);
+    return n->kind == NodeKind::Str ? op_as_function(n->str, args) : made(callee(user_, n->at, none), args);
   }
   const auto host = host_rules_.find(op);
   const std::string text = host == host_rules_.end() ? "" : host_rule(host->second, kind);

@@ -74,7 +74,6 @@ Result<Module> merge_imports(Tables& t, Module main, const ModuleLoader& load) {
 }
 
 Status Program::load(Module module) {
-  Source& source = user_;
   std::vector<TypeId> types = global_types_;
   for (const Global& g : module.globals) {
     const auto type = concrete_type(t_, module, g.type);
@@ -86,18 +85,18 @@ Status Program::load(Module module) {
     types.push_back(*type);
   }
   if (Status s = check_externs(t_, module); !s) return s;
-  ModuleMark added(source.module);
-  const std::size_t known = source.module.externs.size();
-  if (source.module.items.empty()) {
+  ModuleMark added(user_.module);
+  const std::size_t known = user_.module.externs.size();
+  if (user_.module.items.empty()) {
     if (Status s = check_names(module, t_.strings); !s) return s;
-    source.module = std::move(module);
-  } else if (Status s = extend(source.module, module, t_.strings); !s) {
+    user_.module = std::move(module);
+  } else if (Status s = extend(user_.module, module, t_.strings); !s) {
     return s;
   }
   ExternTable externs;
-  for (std::size_t at = known; at < source.module.externs.size(); ++at) {
-    const StrId op = source.module.externs[at].op;
-    ExternInfo info = declared_extern(t_, source.module, at);
+  for (std::size_t at = known; at < user_.module.externs.size(); ++at) {
+    const StrId op = user_.module.externs[at].op;
+    ExternInfo info = declared_extern(t_, user_.module, at);
     info.rule = [this, op](Key kind, std::span<const TypeId> args) { return extern_rule(op, kind, args); };
     info.has_rule = [this, op](Key kind) { return has_extern_rule(op, kind); };
     externs.emplace(op, std::move(info));
@@ -128,18 +127,17 @@ const Program::OpRef& Program::find_op(StrId name) {
 }
 
 Result<Callee*> Program::function(std::string_view name) {
-  const Source& user = user_;
   const StrId id = t_.strings.intern(name);
-  const Item* item = user.module.find(id);
+  const Item* item = user_.module.find(id);
   NamedAttrs none;
-  if (item && item->kind == ItemKind::Derived) return callee(user, user.module.derived[item->at].callee, none);
+  if (item && item->kind == ItemKind::Derived) return callee(user_, user_.module.derived[item->at].callee, none);
   if (item && item->kind == ItemKind::Func) {
-    Result<TemplateCallee*> f = instance_of(user, user.module.funcs[item->at], t_.attrs.empty());
+    Result<TemplateCallee*> f = instance_of(user_, user_.module.funcs[item->at], t_.attrs.empty());
     if (!f) return f.error();
     return static_cast<Callee*>(*f);
   }
   std::vector<std::string_view> known;
-  for (const auto& [key, value] : user.module.names)
+  for (const auto& [key, value] : user_.module.names)
     if (value.kind != ItemKind::Global) known.push_back(t_.strings[key]);
   std::sort(known.begin(), known.end());
   std::string message = "there is no function @" + std::string(name);
@@ -207,14 +205,13 @@ Result<Expectation> Program::expectation(const Test& test, const Stmt& stmt, con
 }
 
 Result<Initial> Program::initial(std::uint32_t at) {
-  const Source& user = user_;
-  const Global& g = user.module.globals[at];
-  Initial out{global(user, at), g.is_buffer, {}};
+  const Global& g = user_.module.globals[at];
+  Initial out{global(user_, at), g.is_buffer, {}};
   if (g.init == InitKind::File) {
     out.value = beside(g.loc.file == kNone<StrId> ? std::string_view() : t_.strings[g.loc.file], t_.strings[g.path]);
   } else if (g.init != InitKind::None) {
     Bindings none;
-    Elaborator e(*this, user, g.loc, none);
+    Elaborator e(*this, user_, g.loc, none);
     if (g.init == InitKind::Literal) {
       Result<ConstId> c = e.global_literal(g, out.global.type);
       if (!c) return c.error();

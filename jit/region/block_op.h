@@ -23,6 +23,8 @@ BlockFn find_cast(DType from, DType to);
 // In place: rounds f32 values to f16 or bf16 and back to f32.
 BlockFn find_rounding(DType d);
 
+constexpr bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
+
 // Whether the op of f16 or bf16 values, computed in f32, needs no rounding.
 bool is_exact_in_half(Op op);
 

@@ -8,7 +8,6 @@ namespace tfvm {
 
 namespace {
 
-bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
 DType held(DType d) { return is_half(d) ? DType::F32 : d; }  // the dtype of values as held
 std::uint8_t bytes(DType d) { return static_cast<std::uint8_t>(size_of(d)); }
 constexpr std::size_t align64(std::size_t n) { return (n + 63) / 64 * 64; }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "jit/region/block_op.h"
 #include "jit/region/scalar_bits.h"
 #include "jit/region/scalar_ops.h"
 
@@ -173,8 +174,7 @@ ReduceFns find(Op op, DType d) {
 
 ReduceFns find_reduction(Op op, DType d) {
   ReduceFns fns = find(op, d);
-  const bool is_half = d == DType::F16 || d == DType::BF16;
-  if (fns.lanes) fns.combine = find_block_op(combining(op), is_half ? DType::F32 : d == DType::Bool ? DType::U8 : d);
+  if (fns.lanes) fns.combine = find_block_op(combining(op), is_half(d) ? DType::F32 : d == DType::Bool ? DType::U8 : d);
   return fns;
 }
 

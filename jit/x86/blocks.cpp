@@ -48,13 +48,14 @@ NestBlocks nest_blocks(const NestShape& shape, const NestCode& loops, std::span<
   const auto outer = static_cast<std::uint32_t>(loops.extents.size()) - 1, d = outer - 1;
   NestBlocks b;
   std::int64_t lines = 2 * kMostPoints, across = 0, size = 8;
-  for (const std::uint32_t source : sources) {
-    const AccessCode& a = loops.accesses[source];
-    if (!goes_across(a, d)) continue;
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const AccessCode& a = loops.accesses[sources[k]];
+    if (shape.accesses[k].is_iota || !goes_across(a, d)) continue;
     ++across;
     lines = std::min(lines, lines_kept(a) / 2);
     size = std::min<std::int64_t>(size, a.size);
   }
+  if (across == 0) return b;  // an iota has no memory
   b.lanes = shape.lanes;
   b.points = std::max<std::int64_t>(1, std::min(lines / across, kMostPoints) / b.lanes) * b.lanes;
   b.rounds = kLine / size;

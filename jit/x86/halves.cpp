@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "jit/math/convert.h"
-#include "jit/region/block_op.h"
 
 namespace tfvm::x86 {
 

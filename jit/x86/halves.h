@@ -3,11 +3,11 @@
 // loads, stores and roundings know the 16-bit format.
 
 #include "bytecode/status.h"
+#include "jit/region/block_op.h"
 #include "jit/region/nest.h"
 
 namespace tfvm::x86 {
 
-inline bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
 bool has_halves(const Nest& nest);
 
 // A cast of f32 to f32 with this in `bits` rounds to that dtype's values; of no half: 0.

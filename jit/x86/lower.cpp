@@ -152,8 +152,7 @@ void Lowering::node(const NestNode& n, Lanes& out) {
         return;
       }
       LaneInst inst;
-      const bool is_half = size_of(shape_.accesses[n.access].dtype) == 2;
-      inst.op = is_bool ? LaneOp::LoadBool : is_half ? LaneOp::LoadHalf : LaneOp::Load;
+      inst.op = is_bool ? LaneOp::LoadBool : is_half(shape_.accesses[n.access].dtype) ? LaneOp::LoadHalf : LaneOp::Load;
       inst.width = static_cast<std::uint8_t>(is_bool ? 4 : width);
       inst.in[0] = n.access;
       inst.bits = n.bits;
@@ -227,7 +226,7 @@ void Lowering::store(const ShapeStore& s, const std::vector<LaneId>& parts) {
   const std::size_t count = shape_.accesses[s.access].inner == Inner::Same ? 1 : values.size();
   for (std::size_t k = 0; k < count; ++k) {
     LaneInst inst;
-    inst.op = is_bool ? LaneOp::StoreBool : size_of(to) == 2 ? LaneOp::StoreHalf : LaneOp::Store;
+    inst.op = is_bool ? LaneOp::StoreBool : is_half(to) ? LaneOp::StoreHalf : LaneOp::Store;
     inst.width = is_bool ? 4 : static_cast<std::uint8_t>(size_of(d));
     inst.imm = static_cast<std::uint8_t>(k);
     inst.in[0] = values[k];

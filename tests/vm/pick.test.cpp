@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/vm/made.h"
 #include "vm/plan/plan.h"
 #include "vm/vm.h"
 
@@ -90,24 +91,7 @@ func @nothing(%x: f32[n]) {
 }
 )";
 
-struct Made {
-  std::unique_ptr<VM> vm;
-  Function f;
-  Context context;
-
-  Made(TierOptions tier, std::string_view callee, const std::vector<Tensor>& in) {
-    VmOptions options;
-    options.tier = tier;
-    vm = *VM::create(options);
-    const auto loaded = vm->load_text(kProgram, "pick.tfa");
-    EXPECT_TRUE(loaded) << loaded.error().message;
-    std::vector<TypeId> types;
-    for (const Tensor& x : in) types.push_back(vm->type_of(x));
-    auto made = vm->entry(callee, types);
-    EXPECT_TRUE(made) << made.error().message;
-    f = *std::move(made);
-  }
-};
+using test::Made;
 
 Tensor counting(DType d, std::vector<std::int64_t> dims) {
   Tensor t = *Tensor::make({}, d, dims);
@@ -120,22 +104,19 @@ Tensor counting(DType d, std::vector<std::int64_t> dims) {
 }
 
 void expect_steps(std::string_view callee, const std::vector<Tensor>& in, std::size_t most, std::size_t kernels = 0) {
-  Made blocks({.tier = Tier::Interp}, callee, in);
-  const std::vector<Tensor> expected = *blocks.vm->call(blocks.context, blocks.f, in);
+  Made blocks({.tier = Tier::Interp}, kProgram, callee, in);
+  const std::vector<Tensor> expected = *blocks.call(in);
   for (Isa isa : {Isa::Avx2, Isa::Avx512}) {
     if (isa == Isa::Avx512 && NestCompiler::best_isa() != Isa::Avx512) continue;
-    Made code({.tier = Tier::Jit, .isa = isa}, callee, in);
+    Made code({.tier = Tier::Jit, .isa = isa}, kProgram, callee, in);
     if (NestCompiler::is_available()) {
       EXPECT_LE(code.f.plan->steps.size(), most) << text(*code.f.plan);
       EXPECT_EQ(code.f.plan->kernels.size(), kernels) << text(*code.f.plan);
     }
-    const std::vector<Tensor> got = *code.vm->call(code.context, code.f, in);
+    const std::vector<Tensor> got = *code.call(in);
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t k = 0; k < got.size(); ++k) {
-      const auto bytes = static_cast<std::size_t>(got[k].elements() * size_of(got[k].dtype()));
-      ASSERT_EQ(got[k].elements(), expected[k].elements());
-      EXPECT_EQ(std::memcmp(got[k].as<std::byte>(), expected[k].as<std::byte>(), bytes), 0)
-          << callee << " result " << k;
+      EXPECT_TRUE(same_bits(got[k], expected[k])) << callee << " result " << k;
     }
   }
 }
@@ -179,11 +160,11 @@ TEST(Pick, WhatIsKnownIsNoStep) { expect_steps("seeds", {counting(DType::F32, {4
 // What may fail, or read nothing, is left to the kernel.
 TEST(Pick, PlacesOutside) {
   const std::vector<Tensor> in{counting(DType::F32, {5})};
-  Made code({.tier = Tier::Jit}, "outside", in), fill({.tier = Tier::Jit}, "nothing", in);
-  const auto got = code.vm->call(code.context, code.f, in);
+  Made code({.tier = Tier::Jit}, kProgram, "outside", in), fill({.tier = Tier::Jit}, kProgram, "nothing", in);
+  const auto got = code.call(in);
   ASSERT_FALSE(got);
   EXPECT_NE(got.error().message.find('5'), std::string::npos) << got.error().message;
-  const std::vector<Tensor> filled = *fill.vm->call(fill.context, fill.f, in);
+  const std::vector<Tensor> filled = *fill.call(in);
   EXPECT_EQ(filled[0].as<float>()[0], -8.75f);
   EXPECT_NE(filled[0].as<float>()[2], filled[0].as<float>()[2]);
 }

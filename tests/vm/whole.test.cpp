@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/region/code.h"
+#include "tests/vm/made.h"
 #include "vm/vm.h"
 
 namespace tfvm {
@@ -54,24 +55,7 @@ func @long(%x: f32[n]) {
 }
 )";
 
-struct Made {
-  std::unique_ptr<VM> vm;
-  Function f;
-  Context context;
-
-  Made(Tier tier, std::string_view callee, const std::vector<Tensor>& in) {
-    VmOptions options;
-    options.tier.tier = tier;
-    vm = *VM::create(options);
-    EXPECT_TRUE(vm->load_text(kProgram, "whole.tfa"));
-    std::vector<TypeId> types;
-    for (const Tensor& x : in) types.push_back(vm->type_of(x));
-    auto made = vm->entry(callee, types);
-    EXPECT_TRUE(made) << made.error().message;
-    f = *std::move(made);
-  }
-  std::vector<Tensor> call(const std::vector<Tensor>& in) { return *vm->call(context, f, in); }
-};
+using test::Made;
 
 Tensor random_tensor(std::mt19937& rng, DType d, std::vector<std::int64_t> dims) {
   Tensor t = *Tensor::make({}, d, dims);
@@ -96,7 +80,7 @@ Tensor random_tensor(std::mt19937& rng, DType d, std::vector<std::int64_t> dims)
 }
 
 void expect_same(std::string_view callee, const std::vector<Tensor>& in, bool is_whole) {
-  Made code(Tier::Jit, callee, in), blocks(Tier::Interp, callee, in);
+  Made code({.tier = Tier::Jit}, kProgram, callee, in), blocks({.tier = Tier::Interp}, kProgram, callee, in);
   if (NestCompiler::is_available()) {
     EXPECT_EQ(
         code.f.plan->steps.size() == 1 && code.f.plan->nests.size() == 1 && code.f.plan->nests[0].code->extents.empty(),
@@ -104,7 +88,7 @@ void expect_same(std::string_view callee, const std::vector<Tensor>& in, bool is
         << callee << "\n"
         << text(*code.f.plan);
   }
-  const std::vector<Tensor> a = code.call(in), b = blocks.call(in);
+  const std::vector<Tensor> a = *code.call(in), b = *blocks.call(in);
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t k = 0; k < a.size(); ++k) EXPECT_TRUE(same_bits(a[k], b[k])) << callee << " result " << k;
 }
@@ -133,8 +117,9 @@ TEST(Whole, NaNAndZeroOfStrongZero) {
   Tensor x = *Tensor::make({}, DType::F32, std::vector<std::int64_t>{3});
   for (float a : {0.0f, -0.0f, std::bit_cast<float>(0x7f800000u), std::bit_cast<float>(0x7fc00000u), 1e-40f}) {
     for (int k = 0; k < 3; ++k) x.as<float>()[k] = k == 1 ? a : 1.0f;
-    Made code(Tier::Jit, "gradient", {x}), blocks(Tier::Interp, "gradient", {x});
-    const Tensor p = code.call({x})[0], q = blocks.call({x})[0];
+    Made code({.tier = Tier::Jit}, kProgram, "gradient", {x}),
+        blocks({.tier = Tier::Interp}, kProgram, "gradient", {x});
+    const Tensor p = (*code.call({x}))[0], q = (*blocks.call({x}))[0];
     for (int k = 0; k < 3; ++k) {
       const float u = p.as<float>()[k], v = q.as<float>()[k];
       EXPECT_TRUE((u != u && v != v) || std::bit_cast<std::uint32_t>(u) == std::bit_cast<std::uint32_t>(v)) << a;

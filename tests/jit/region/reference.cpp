@@ -25,7 +25,6 @@ Element cast(Element e, DType from, DType to) {
   return out;
 }
 
-bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
 DType held(DType d) { return is_half(d) ? DType::F32 : d; }
 
 std::int64_t place(const Access& a, const Point& p) {
