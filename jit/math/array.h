@@ -10,7 +10,7 @@
 namespace tfvm::math {
 
 enum class MathFn : std::uint8_t {
-#define MATH_FN(name, arity) name,
+#define MATH_FN(name, arity, length) name,
 #include "jit/math/functions.def"
 #undef MATH_FN
 };
@@ -22,7 +22,7 @@ struct MathFnInfo {
 
 /// By MathFn.
 inline constexpr auto kMathFns = std::to_array<MathFnInfo>({
-#define MATH_FN(name, arity) {#name, arity},
+#define MATH_FN(name, arity, length) {#name, arity},
 #include "jit/math/functions.def"
 #undef MATH_FN
 });

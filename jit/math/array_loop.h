@@ -51,21 +51,25 @@ template <class T>
   const T* operands[3] = {x, y, z};
   for (int k = 0; k < arity; ++k) {
     std::fill(std::begin(copies[k]), std::end(copies[k]), operands[k][0]);
-    std::copy_n(operands[k], n, copies[k]);
+    if (n > 1) std::copy_n(operands[k], n, copies[k]);
   }
   T results[lanes];
   registers(copies[0], copies[1], copies[2], results, lanes);
+  if (n == 1) return void(*out = results[0]);
   std::copy_n(results, n, out);
 }
+
+enum class Length { Short, Long };
 
 template <int Arity, class T, class Fn>
 [[gnu::flatten]] void array_one(const T* x, const T* y, const T* z, T* out) {
   Native<T, 1>::store(out, apply<Arity>(Native<T, 1>{}, Fn{}, x, y, z));
 }
 
-template <int Arity, class T, class Fn>
+template <int Arity, Length L, class T, class Fn>
 void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
-  if (n == 1) return array_one<Arity, T, Fn>(x, y, z, out);
+  if constexpr (L == Length::Short)
+    if (n == 1) return array_one<Arity, T, Fn>(x, y, z, out);
   constexpr std::size_t lanes = 32 / sizeof(T);
   const std::size_t whole = n / lanes * lanes;
   if (whole) array_registers<Arity, T, Fn>(x, y, z, out, whole);
@@ -74,16 +78,17 @@ void array_loop(const T* x, const T* y, const T* z, T* out, std::size_t n) {
                 out + whole, n - whole);
 }
 
-template <int Arity, class T, class Fn>
+template <int Arity, Length L, class T, class Fn>
 constexpr ArrayFn<T> entry(Fn) {
-  return &array_loop<Arity, T, Fn>;
+  return &array_loop<Arity, L, T, Fn>;
 }
 
 /// By MathFn.
 template <class T>
 constexpr std::array<ArrayFn<T>, kMathFnCount> make_array_fns() {
   return {
-#define MATH_FN(name, arity) entry<arity, T>([](auto b, auto... x) { return math::name(b, x...); }),
+#define MATH_FN(name, arity, length) \
+  entry<arity, Length::length, T>([](auto b, auto... x) { return math::name(b, x...); }),
 #include "jit/math/functions.def"
 #undef MATH_FN
   };

@@ -49,7 +49,7 @@ constexpr TraceFn trace_of(Fn) {
 template <class T>
 constexpr std::array<TraceFn, math::kMathFnCount> make_traces() {
   return {
-#define MATH_FN(name, arity) \
+#define MATH_FN(name, arity, length) \
   trace_of<is_called(#name), arity, T>([](auto b, auto... x) { return math::name(b, x...); }),
 #include "jit/math/functions.def"
 #undef MATH_FN
