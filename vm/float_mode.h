@@ -4,21 +4,23 @@
 
 namespace tfvm {
 
-// While it lives: round to nearest, denormals kept, nothing traps. The host's mode comes back, status flags included.
-// The register is written only where that changes it.
+// While it lives: round to nearest, denormals kept, nothing traps. Where the host's mode is another, it comes back then,
+// status flags included; where it is this one nothing is written, nor read a second time, which would be half the cost
+// of a small call, and flags that the call raises stay raised, as those of any function.
 class FloatMode {
  public:
-  FloatMode() : saved_(_mm_getcsr()) {
-    if ((saved_ & kControl) != kDefault) _mm_setcsr(kDefault);
+  FloatMode() : saved_(_mm_getcsr()), is_changed_((saved_ & kControl) != kDefault) {
+    if (is_changed_) _mm_setcsr(kDefault);
   }
   ~FloatMode() {
-    if (_mm_getcsr() != saved_) _mm_setcsr(saved_);
+    if (is_changed_) _mm_setcsr(saved_);
   }
   FloatMode(const FloatMode&) = delete;
 
  private:
   static constexpr unsigned kDefault = 0x1f80, kControl = 0xffc0;
   unsigned saved_;
+  bool is_changed_;
 };
 
 }  // namespace tfvm
