@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "jit/region/columns.h"
+#include "jit/region/layouts.h"
 #include "jit/region/recompute.h"
 #include "jit/region/share.h"
 #include "vm/plan/emit.h"
@@ -86,6 +87,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
   if (options.fuse.enabled && options.fuse.recompute) {
     if (options.tiers) recompute_small(items, live_out);
+    choose_layouts(items, live_out);
     store_in_between(items, *lowered, options.fuse);
   }
   if (whole && !is_faster(*whole, items)) whole.reset();

@@ -9,6 +9,7 @@
 
 #include "jit/region/build.h"
 #include "jit/region/columns.h"
+#include "jit/region/layouts.h"
 #include "jit/region/share.h"
 #include "reference.h"
 
@@ -292,6 +293,7 @@ TEST(Recompute, RandomProgramsKeepTheirResults) {
       }
     }
     auto fused = fuse(items, live);
+    choose_layouts(fused, live);
     const auto made = share(fused, static_cast<std::uint32_t>(live.size()), {});
     shared += made.size();
     live.resize(live.size() + made.size(), 0);
