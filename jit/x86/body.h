@@ -1,6 +1,8 @@
 #pragma once
 // Emits straight lines of lane code: one trip of the inner loop, or what is computed once before it.
 
+#include <algorithm>
+
 #include "jit/x86/emission.h"
 #include "jit/x86/registers.h"
 
@@ -64,11 +66,10 @@ class Body {
   ax::Gp strided(At at, int lanes_per_part);
   void each_lane(At at, int size, int count, bool is_load);
   ax::Mem rest_mask(int width, int part) const;
-  ax::Mem full(ax::Mem m) const { return m.setSize(static_cast<std::uint32_t>(e_.reg_bytes())), m; }
-  ax::Vec half(const ax::Reg& r) const {
-    return e_.reg_bytes() == 64 ? ax::Vec(ax::ymm(r.id())) : ax::Vec(ax::xmm(r.id()));
-  }
-  ax::Vec sized(const ax::Reg& r, int bytes) const;
+  ax::Mem full(ax::Mem m) const { return m.setSize(static_cast<std::uint32_t>(code_.named_bytes())), m; }
+  ax::Vec half(const ax::Reg& r) const { return vector(e_.reg_bytes() / 2, r.id()); }
+  ax::Vec sized(const ax::Reg& r, int bytes) const { return vector(std::min(bytes, code_.named_bytes()), r.id()); }
+  void broadcast(const ax::Vec& to, const ax::Mem& from, int width);
   void widen(const ax::Vec& to, const ax::Mem& from, DType d);
   void mask_to_bytes(const ax::Reg& mask, const ax::Vec& out);
   aj::Operand upper_or_lower(LaneId v, int half_index);

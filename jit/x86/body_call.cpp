@@ -135,7 +135,7 @@ void Body::emit_rare_calls() {
 
 // Half of a register, where it stands in memory or after it was brought down.
 aj::Operand Body::upper_or_lower(LaneId v, int half_index) {
-  const int bytes = e_.reg_bytes() / 2;
+  const int bytes = code_.named_bytes() / 2;
   aj::Operand from = r_.any(v);
   if (from.isMem()) {
     ax::Mem m = from.as<ax::Mem>();
@@ -180,7 +180,7 @@ void Body::convert(LaneId v) {
     const ax::Reg x = r_.reg(i.in[0]), y = r_.reg(i.in[1] == kNoLane ? i.in[0] : i.in[1]);
     const ax::Vec to = r_.out(v).as<ax::Vec>();
     a_.vshufps(to, x.as<ax::Vec>(), y.as<ax::Vec>(), 0x88);
-    a_.vpermpd(to, to, 0xd8);
+    if (!code_.is_one()) a_.vpermpd(to, to, 0xd8);
   } else {
     const auto id = i.op == LaneOp::DoubleToFloat ? In::kIdVcvtpd2ps
                     : i.op == LaneOp::DoubleToInt ? In::kIdVcvttpd2dq

@@ -15,8 +15,10 @@ int log2(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
 
 }  // namespace
 
-ax::Vec Body::sized(const ax::Reg& r, int bytes) const {
-  return bytes == 64 ? ax::Vec(ax::zmm(r.id())) : bytes == 32 ? ax::Vec(ax::ymm(r.id())) : ax::Vec(ax::xmm(r.id()));
+// Into all lanes.
+void Body::broadcast(const ax::Vec& to, const ax::Mem& from, int width) {
+  if (width == 4) return void(a_.vbroadcastss(to, from));
+  to.isXmm() ? a_.vmovddup(to, from) : a_.vbroadcastsd(to, from);
 }
 
 ax::Mem Body::rest_mask(int width, int part) const {
@@ -105,7 +107,7 @@ void Body::load(LaneId v) {
   if (trip_ == Trip::One || inner == Inner::Same) {
     const ax::Vec to = r_.out(v).as<ax::Vec>();
     const ax::Mem m = address({access, 0, disp}, width);
-    width == 4 ? a_.vbroadcastss(to, m) : a_.vbroadcastsd(to, m);
+    broadcast(to, m, width);
     return;
   }
   if (inner == Inner::Strided) return load_strided(v);

@@ -121,7 +121,7 @@ void Body::pick_same(LaneId v) {
     i.width == 4 ? a_.k(mask.as<ax::KReg>()).z().vbroadcastss(to, m)
                  : a_.k(mask.as<ax::KReg>()).z().vbroadcastsd(to, m);
   } else {
-    i.width == 4 ? a_.vbroadcastss(to, m) : a_.vbroadcastsd(to, m);
+    broadcast(to, m, i.width);
     a_.vandps(to, to, sized(mask, lanes * i.width));
   }
   a_.bind(none);
@@ -151,7 +151,7 @@ void Body::pick_one(LaneId v) {
     a_.movsxd(ax::rdx, ax::edx);
     m = ax::ptr(base, ax::rdx, log2(i.width), disp);
   }
-  i.width == 4 ? a_.vbroadcastss(to, m) : a_.vbroadcastsd(to, m);
+  broadcast(to, m, i.width);
   a_.bind(none);
 }
 
@@ -169,10 +169,25 @@ void Body::load_picked(LaneId v) {
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
   skip_if_none(mask, i.width, none);
   const ax::Mem m = address({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, i.width);
-  if (e_.is_avx512)
+  const bool is_whole = trip_ == Trip::Whole, is_all = is_whole && i.in[1] < e_.same.size() && e_.same[i.in[1]];
+  const bool asks_all = is_whole && e_.pointers[i.in[0]].gp >= 0;  // the address took no rax
+  if (is_all) {
+    a_.vmovups(to, m);
+  } else if (e_.is_avx512) {
     i.width == 4 ? a_.k(mask.as<ax::KReg>()).z().vmovups(to, m) : a_.k(mask.as<ax::KReg>()).z().vmovupd(to, m);
-  else
+  } else {
+    const aj::Label all = a_.newLabel();
+    if (asks_all) {
+      a_.cmp(ax::eax, (1 << lanes_of(i.width)) - 1);
+      a_.je(all);
+    }
     i.width == 4 ? a_.vmaskmovps(to, sized(mask, bytes), m) : a_.vmaskmovpd(to, sized(mask, bytes), m);
+    if (asks_all) {
+      a_.jmp(none);
+      a_.bind(all);
+      a_.vmovups(to, m);
+    }
+  }
   a_.bind(none);
 }
 

@@ -1,5 +1,6 @@
 #include "jit/x86/emission.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -33,11 +34,13 @@ void take_places(Emission& e) {
 void enter(Emission& e) {
   if (!e.is_light)
     for (const ax::Gp& r : kSaved) e.a.push(r);
+  e.makes_frame.first = e.a.offset();
   e.a.mov(ax::rax, ax::rsp);
   e.a.and_(ax::rsp, -64);
   e.a.long_().sub(ax::rsp, 0x7fffffff);  // the size of the frame, known at the end
   e.frame_size_at = e.a.offset() - 4;
-  e.a.mov(e.at(e.saved_sp), ax::rax);
+  e.a.mov(ax::ptr(ax::rsp, e.saved_sp), ax::rax);
+  e.makes_frame.second = e.a.offset();
   e.a.mov(ax::rcx, ax::rdi);
   if (!e.is_light) e.a.mov(Emission::kArgs, ax::rsi);
 }
@@ -132,8 +135,10 @@ void set_indices(Emission& e) {
 }
 
 void leave(Emission& e) {
-  e.a.vzeroupper();
-  e.a.mov(ax::rsp, e.at(e.saved_sp));
+  if (!e.code.is_one() || !e.code.calls().empty()) e.a.vzeroupper();
+  e.leaves_frame.first = e.a.offset();
+  e.a.mov(ax::rsp, ax::ptr(ax::rsp, e.saved_sp));
+  e.leaves_frame.second = e.a.offset();
   for (std::size_t k = std::size(kSaved); k-- > 0 && !e.is_light;) e.a.pop(kSaved[k]);
   e.a.ret();
 }
@@ -172,6 +177,25 @@ void emit_caller(Emission& e, const aj::Label& label, std::uint64_t kept) {
   e.a.ret();
 }
 
+// Instructions that do nothing, of up to 9 bytes each (Intel SDM volume 2, NOP).
+void fill_with_nops(std::uint8_t* at, std::size_t bytes) {
+  static constexpr std::uint8_t kNops[10][9] = {{},
+                                                {0x90},
+                                                {0x66, 0x90},
+                                                {0x0f, 0x1f, 0x00},
+                                                {0x0f, 0x1f, 0x40},
+                                                {0x0f, 0x1f, 0x44},
+                                                {0x66, 0x0f, 0x1f, 0x44},
+                                                {0x0f, 0x1f, 0x80},
+                                                {0x0f, 0x1f, 0x84},
+                                                {0x66, 0x0f, 0x1f, 0x84}};
+  while (bytes > 0) {
+    const std::size_t some = std::min<std::size_t>(bytes, 9);
+    std::memcpy(at, kNops[some], some);
+    at += some, bytes -= some;
+  }
+}
+
 }  // namespace
 
 void finish(Emission& e, aj::CodeHolder& holder) {
@@ -179,7 +203,11 @@ void finish(Emission& e, aj::CodeHolder& holder) {
   if (e.rare_caller.isValid()) emit_caller(e, e.rare_caller, e.kept);
   e.pool.embed();
   const std::int32_t size = e.frame.size();
-  std::memcpy(holder.textSection()->data() + e.frame_size_at, &size, 4);
+  std::uint8_t* const code = holder.textSection()->data();
+  std::memcpy(code + e.frame_size_at, &size, 4);
+  if (!e.is_light || e.frame.is_used()) return;
+  // A small nest that keeps nothing in its frame has none: calls one after the other would wait for rsp.
+  for (const auto& [first, end] : {e.makes_frame, e.leaves_frame}) fill_with_nops(code + first, end - first);
 }
 
 }  // namespace tfvm::x86

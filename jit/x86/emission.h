@@ -27,8 +27,9 @@ struct Emission {
   std::vector<std::int32_t> rest4, rest8;  // masks of the Rest trip per part (AVX-512: 8 bytes with the bits)
   std::int32_t bytes = 0;                  // 64 bytes to gather bools in
   std::vector<std::int32_t> home;          // per lane value: where the preheader left it, -1
-  std::vector<Carried> carries;            // of a loop
-  std::vector<int> sums;                   // the vector register of each LaneOp::Sum
+  std::vector<std::uint8_t> same;  // per lane value, where that is known: is it the same in all lanes and trips?
+  std::vector<Carried> carries;    // of a loop
+  std::vector<int> sums;           // the vector register of each LaneOp::Sum
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
   aj::Label caller, rare_caller;  // what calls rax on these buffers, of ecx lanes; the other one keeps registers
   std::uint64_t kept = 0;         // of rare calls, as Registers::live gives them
@@ -37,15 +38,17 @@ struct Emission {
   bool is_streaming = false;      // whole trips store past the caches
   bool few_registers = false;
   std::int32_t saved_sp = 0;
-  std::size_t frame_size_at = 0;  // in the code: where the size of the frame goes
+  // In the code: where the size of the frame goes, and the instructions that make the frame and leave it.
+  std::size_t frame_size_at = 0;
+  std::pair<std::size_t, std::size_t> makes_frame, leaves_frame;
 
   int reg_bytes() const { return code.reg_bytes(); }
   // Vector registers of values: those below this number. Sums may have others.
   int registers() const { return few_registers ? kFewRegisters : is_avx512 ? 32 : 16; }
   std::int32_t vectors() const { return call_saved + 64; }  // where registers are saved: these, then masks
   ax::Mem arg(int k) const { return ax::ptr(is_light ? ax::rsi : kArgs, 8 * k); }
-  ax::Mem at(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
-  ax::Vec vec(int id) const { return reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
+  ax::Mem at(std::int32_t offset) const { return frame.at(offset); }
+  ax::Vec vec(int id) const { return vector(code.named_bytes(), static_cast<std::uint32_t>(id)); }
 
   static constexpr int kFewRegisters = 5;    // a rare call of four registers of lanes takes as many
   static constexpr ax::Gp kArgs = ax::rbx;   // the arguments

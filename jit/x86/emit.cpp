@@ -16,9 +16,10 @@ class NestEmitter {
       : shape_(shape),
         holder_(holder),
         a_(&holder),
-        code_(shape.lanes, target.is_avx512 && !shape.one ? 64 : kOneBytes),
+        code_(shape.lanes, target.is_avx512 && !shape.one ? 64 : kOneBytes, shape.one),
         e_{a_, shape, code_, {}, Pool(a_, code_.reg_bytes()), target.is_avx512} {
     e_.few_registers = target.few_registers;
+    validate(a_, target);
     a_.setErrorHandler(&failed_);
   }
 
@@ -99,6 +100,7 @@ void NestEmitter::split() {
     (same[v] ? before_ : loop_).push_back(v);
     if (!same[v]) code_.for_operands(v, [&](LaneId in) { used[in] = 1; });
   }
+  e_.same = same;
   e_.home.assign(code_.size(), -1);
   for (LaneId v : before_)
     if (used[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());

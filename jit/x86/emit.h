@@ -11,7 +11,12 @@ namespace tfvm::x86 {
 struct Target {
   bool is_avx512 = false;
   bool few_registers = false;  // for tests (NestCompiler)
+  bool is_validated = false;   // for tests: the assembler asks whether there is such an instruction
 };
+
+inline void validate(asmjit::x86::Assembler& a, Target target) {
+  if (target.is_validated) a.addDiagnosticOptions(asmjit::DiagnosticOptions::kValidateAssembler);
+}
 
 // Emits void(std::byte* const* bases, const std::int64_t* args) into `holder`, which is initialised. Internal: the
 // assembler refused an instruction.

@@ -21,9 +21,10 @@ class LoopEmitter {
         shape_(loop.nest),
         holder_(holder),
         a_(&holder),
-        code_(shape_.lanes, loop.reg_bytes),
+        code_(shape_.lanes, loop.reg_bytes, shape_.one),
         e_{a_, shape_, code_, {}, Pool(a_, loop.reg_bytes), target.is_avx512} {
     e_.few_registers = target.few_registers;
+    validate(a_, target);
     a_.setErrorHandler(&failed_);
   }
 

@@ -13,6 +13,10 @@ namespace tfvm::x86 {
 namespace aj = asmjit;
 namespace ax = asmjit::x86;
 
+inline ax::Vec vector(int bytes, std::uint32_t id) {
+  return bytes == 64 ? ax::Vec(ax::zmm(id)) : bytes == 32 ? ax::Vec(ax::ymm(id)) : ax::Vec(ax::xmm(id));
+}
+
 // Bytes above rsp, which is aligned to 64.
 class Frame {
  public:
@@ -23,9 +27,12 @@ class Frame {
     return size_ - bytes;
   }
   std::int32_t size() const { return (size_ + 63) / 64 * 64; }
+  ax::Mem at(std::int32_t offset) const { return is_used_ = true, ax::ptr(ax::rsp, offset); }
+  bool is_used() const { return is_used_; }  // by instructions so far
 
  private:
   std::int32_t size_ = 0;
+  mutable bool is_used_ = false;
 };
 
 // Behind the code: each constant fills a register, so that any instruction may take it from memory.

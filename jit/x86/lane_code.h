@@ -60,11 +60,15 @@ struct LaneCall {
 
 class LaneCode {
  public:
-  // `lanes`: 4 or a multiple of 8; reg_bytes: 32 or 64.
-  LaneCode(int lanes, int reg_bytes) : lanes_(lanes), reg_bytes_(reg_bytes) {}
+  // `lanes`: 4 or a multiple of 8; reg_bytes: 32 or 64. is_one: nothing but the first lane counts.
+  LaneCode(int lanes, int reg_bytes, bool is_one = false) : lanes_(lanes), reg_bytes_(reg_bytes), is_one_(is_one) {}
 
   int lanes() const { return lanes_; }
   int reg_bytes() const { return reg_bytes_; }
+  bool is_one() const { return is_one_; }
+  // Of the registers that instructions name: the smallest, which takes some machines half the work, where one lane
+  // counts.
+  int named_bytes() const { return is_one_ ? 16 : reg_bytes_; }
   int parts(int bytes) const { return lanes_ * bytes <= reg_bytes_ ? 1 : lanes_ * bytes / reg_bytes_; }
 
   LaneId add(const LaneInst& inst);
@@ -97,6 +101,7 @@ class LaneCode {
   void grow();
 
   int lanes_, reg_bytes_;
+  bool is_one_;
   LaneId section_ = 0;
   std::vector<LaneInst> insts_;
   std::vector<LaneCall> calls_;

@@ -59,8 +59,8 @@ class Registers {
   // The registers in use now: a bit for each vector, then one for each mask.
   std::uint64_t live() const;
 
-  ax::Vec vec(int id) const { return code_.reg_bytes() == 64 ? ax::Vec(ax::zmm(id)) : ax::Vec(ax::ymm(id)); }
-  ax::Mem slot(std::int32_t offset) const { return ax::ptr(ax::rsp, offset); }
+  ax::Vec vec(int id) const { return vector(code_.named_bytes(), static_cast<std::uint32_t>(id)); }
+  ax::Mem slot(std::int32_t offset) const { return frame_.at(offset); }
 
  private:
   struct Value {

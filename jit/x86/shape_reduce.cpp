@@ -15,6 +15,7 @@ constexpr std::int64_t kMostPoints = std::int64_t{1} << 37;  // so that 32 level
 constexpr std::int64_t kPacked = 512;                        // elements
 constexpr std::int64_t kNear = 64;                           // elements
 constexpr std::int64_t kLong = 16;                           // extent of a loop that is worth vectors
+constexpr std::int64_t kLine = 64, kCachedLines = 512;       // bytes; of a small first cache
 
 Status check(const Nest& nest) {
   for (const NestNode& n : nest.nodes)
@@ -184,9 +185,23 @@ class ReductionShape {
     if (s.schedule != Schedule::Across) return;
     // Few nodes wait for their accumulators: several vectors at once.
     const int most = 4 * s.lanes;
-    for (std::size_t nodes = n_.nodes.size(); nodes <= 8 && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes;
-         nodes *= 2)
+    const int line = goes_far() ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
+    for (std::size_t nodes = n_.nodes.size();
+         (nodes <= 8 || s.lanes < line) && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes; nodes *= 2)
       s.lanes *= 2;
+  }
+
+  // Whether rounds go from line to line through more memory than the first cache holds: a trip that takes half a line
+  // would have it brought again for the other half.
+  bool goes_far() const {
+    std::int64_t lines = 0;
+    for (const AccessCode& a : n_.accesses) {
+      std::int64_t rounds = 1;
+      for (std::size_t d = inner() + 1; d < n_.loops.size(); ++d)
+        if (std::abs(a.strides[d]) * a.size >= kLine) rounds *= n_.loops[d].extent;
+      if (std::abs(a.strides[inner()]) == 1) lines += rounds;
+    }
+    return lines > kCachedLines;
   }
 
   // Along several loops of a row, of which all but the inner one come back to the same elements, and these are few.

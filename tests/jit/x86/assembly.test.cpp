@@ -1,0 +1,82 @@
+// The code for both instruction sets, whichever of them this machine has: each instruction is one.
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "jit/region/block_op.h"
+#include "jit/region/build.h"
+#include "jit/x86/emit.h"
+#include "random_nest.h"
+
+namespace tfvm {
+
+namespace {
+
+constexpr DType kTypes[] = {DType::Bool, DType::I32, DType::U32, DType::I64, DType::U64,
+                            DType::F32,  DType::F64, DType::F16, DType::BF16};
+
+// The number of targets that there is code for.
+int assemble(const Nest& nest) {
+  int made = 0;
+  for (const bool is_avx512 : {false, true}) {
+    const auto shaped = x86::take_apart(nest, is_avx512 ? 64 : 32);
+    if (!shaped || shaped->is_empty) continue;
+    for (const bool few_registers : {false, true}) {
+      asmjit::CodeHolder code;
+      code.init(asmjit::Environment::host());
+      const Status s = x86::emit_nest(shaped->shape, {is_avx512, few_registers, true}, code);
+      EXPECT_TRUE(s) << s.error().message << (is_avx512 ? " for AVX-512 of\n" : " of\n") << text(nest);
+      ++made;
+    }
+  }
+  return made;
+}
+
+// Over a single point and over many.
+int assemble(Op op, DType out, const std::vector<DType>& in) {
+  int made = 0;
+  for (const std::vector<std::int64_t>& dims : {std::vector<std::int64_t>{}, std::vector<std::int64_t>{3000}}) {
+    std::vector<Access> operands;
+    const InlineVector<std::int64_t, 6> strides(dims.size(), 1);
+    for (DType d : in) operands.push_back({static_cast<std::uint32_t>(operands.size()), d, 0, strides});
+    made +=
+        assemble(elementwise_nest(op, out, dims, operands, {static_cast<std::uint32_t>(in.size()), out, 0, strides}));
+  }
+  return made;
+}
+
+TEST(Assembly, OfEveryOp) {
+  int made = 0;
+  for (std::size_t k = 0; k < kOps; ++k) {
+    const Op op = static_cast<Op>(k);
+    if (!is_elementwise(op) || op == Op::select || op == Op::cast || op == Op::bitcast) continue;
+    const bool is_predicate =
+        info(op).kind == OpKind::Compare || op == Op::isnan || op == Op::isinf || op == Op::isfinite;
+    for (DType d : kTypes) {
+      if (!find_block_op(op, d)) continue;
+      made += assemble(op, is_predicate ? DType::Bool : d, std::vector<DType>(info(op).operands.size(), d));
+    }
+  }
+  for (DType from : kTypes) {
+    made += assemble(Op::select, from, {DType::Bool, from, from});
+    for (DType to : kTypes) made += assemble(Op::cast, to, {from});
+  }
+  EXPECT_GT(made, 2000);
+}
+
+TEST(Assembly, OfRandomNests) {
+  std::mt19937_64 rng(11);
+  int made = 0;
+  for (int k = 0; k < 1500; ++k) {
+    RandomNestOptions options;
+    options.reduce = k % 3 == 0;
+    options.dtype = kTypes[static_cast<std::size_t>(k) % std::size(kTypes)];
+    options.dtypes.assign(std::begin(kTypes), std::end(kTypes));
+    made += assemble(random_nest(rng, options).nest);
+  }
+  EXPECT_GT(made, 3000);
+}
+
+}  // namespace
+
+}  // namespace tfvm
