@@ -75,6 +75,10 @@ void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int
   constexpr std::int64_t L = kLanes<T>;
   typename V::Type acc[Rows][2];
   for (auto& row : acc) row[0] = row[1] = V::zero();
+  for (std::int64_t r = 0; r < rows && c.col == 1; ++r) {  // there when the sums are
+    __builtin_prefetch(c.data + r * c.row, 1);
+    __builtin_prefetch(c.data + r * c.row + kCols<T> - 1, 1);
+  }
   for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += kCols<T>) {
     const auto b0 = V::load(b), b1 = V::load(b + L);
 #pragma GCC unroll 6
