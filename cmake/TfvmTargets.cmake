@@ -14,7 +14,7 @@ endfunction()
 
 # tfvm_library(name SMALL SOURCES a.cpp … DEPS tfvm_x fmt::fmt …)
 # A static library; one without sources (headers only) is an interface library. SMALL: for size, which halves the code,
-# but for sources named by tfvm_fast, tfvm_quick and tfvm_optimise.
+# but for sources named by the functions below.
 function(tfvm_library name)
   cmake_parse_arguments(ARG "SMALL" "" "SOURCES;DEPS" ${ARGN})
   foreach(dep IN LISTS ARG_DEPS)
@@ -87,13 +87,20 @@ function(tfvm_fast)
   endif()
 endfunction()
 
-# tfvm_quick(file …): -O2 that inlines little, for sources of a SMALL library that make what runs: two thirds of the code
-# of -O2 at nearly its speed. An interpreter alone has little to make, and a host chooses it for its size.
-function(tfvm_quick)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND TFVM_JIT)
+# tfvm_lean(file …): -O2 that inlines little, two thirds of the code of -O2 at nearly its speed, for sources of a SMALL
+# library that calls come through but don't stay in.
+function(tfvm_lean)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
     set_source_files_properties(${ARGN} PROPERTIES
       COMPILE_OPTIONS "-O2;--param=max-inline-insns-single=12;-fno-align-functions;-fno-align-loops;-fno-align-jumps;-freorder-blocks-algorithm=simple"
       SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
+# tfvm_prepares(file …): the same for what makes code. An interpreter alone has little to make, and is chosen for its size.
+function(tfvm_prepares)
+  if(TFVM_JIT)
+    tfvm_lean(${ARGN})
   endif()
 endfunction()
 

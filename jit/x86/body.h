@@ -40,6 +40,7 @@ class Body {
   void pick_same(LaneId v);
   void pick_lanes(LaneId v);
   void skip_if_none(const ax::Reg& mask, int width, const aj::Label& none);
+  void ask_for_all(int width, const aj::Label& all);
   ax::Vec pick_index(LaneId v);
   ax::Reg pick_mask(LaneId v, bool is_own);
   ax::Gp pointer(std::uint32_t access, const ax::Gp& other);

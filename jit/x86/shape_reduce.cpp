@@ -16,6 +16,7 @@ constexpr std::int64_t kPacked = 512;                        // elements
 constexpr std::int64_t kNear = 64;                           // elements
 constexpr std::int64_t kLong = 16;                           // extent of a loop that is worth vectors
 constexpr std::int64_t kLine = 64, kCachedLines = 512;       // bytes; of a small first cache
+constexpr std::size_t kFewNodes = 24;                        // for which two vectors each have registers, or nearly
 
 Status check(const Nest& nest) {
   for (const NestNode& n : nest.nodes)
@@ -185,7 +186,8 @@ class ReductionShape {
     if (s.schedule != Schedule::Across) return;
     // Few nodes wait for their accumulators: several vectors at once.
     const int most = 4 * s.lanes;
-    const int line = goes_far() ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
+    const bool is_far = n_.nodes.size() <= kFewNodes && goes_far();
+    const int line = is_far ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
     for (std::size_t nodes = n_.nodes.size();
          (nodes <= 8 || s.lanes < line) && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes; nodes *= 2)
       s.lanes *= 2;
