@@ -102,14 +102,20 @@ class Layouts {
  public:
   Layouts(std::vector<FuseItem>& items, std::span<const std::uint8_t> live_out) : items_(items) {
     fixed_.assign(live_out.begin(), live_out.end());
-    for (const FuseItem& item : items) {
+    for (std::uint32_t k = 0; k < items.size(); ++k) {
+      const FuseItem& item = items[k];
       for (std::uint32_t b : item.reads) fix(b);
       for (std::uint32_t b : item.writes) fix(b);
       if (!item.nest) continue;
       const Nest& n = *item.nest;
       for (const Reduction& r : n.reductions) fix(r.to.base);
-      for (const NestNode& l : n.nodes)
-        if (l.kind == NestNodeKind::Load && (n.has_reduction() || l.in[1] != kNoNode)) fix(n.accesses[l.access].base);
+      for (const NestNode& l : n.nodes) {
+        if (l.kind != NestNodeKind::Load) continue;
+        const std::uint32_t base = n.accesses[l.access].base;
+        if (n.has_reduction() || l.in[1] != kNoNode) fix(base);
+        if (base >= readers_.size()) readers_.resize(base + 1);
+        if (readers_[base].empty() || readers_[base].back() != k) readers_[base].push_back(k);
+      }
     }
   }
 
@@ -212,8 +218,8 @@ class Layouts {
 
   bool readers(std::uint32_t base, const Layout& from, const Strides& to, std::vector<Move>& moves,
                std::int64_t& before, std::int64_t& after) const {
-    for (std::size_t k = 0; k < items_.size(); ++k) {
-      if (!items_[k].nest) continue;
+    if (base >= readers_.size()) return true;
+    for (const std::uint32_t k : readers_[base]) {
       const Nest& n = *items_[k].nest;
       for (std::uint32_t v = 0; v < n.nodes.size(); ++v) {
         const NestNode& l = n.nodes[v];
@@ -240,7 +246,8 @@ class Layouts {
   }
 
   std::vector<FuseItem>& items_;
-  std::vector<std::uint8_t> fixed_;  // by base: lies as it does
+  std::vector<std::uint8_t> fixed_;                  // by base: lies as it does
+  std::vector<std::vector<std::uint32_t>> readers_;  // by base: the items that load it
 };
 
 }  // namespace
