@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "jit/region/build.h"
+#include "items.h"
 #include "jit/region/edit.h"
 #include "reference.h"
 
@@ -17,16 +17,6 @@ namespace {
 
 const std::vector<std::int64_t> kMade{5, 7}, kRead{7, 5};
 const Access kAcross{1, DType::F32, 0, {1, 7}};  // of what is made, over kRead
-
-FuseItem item(Nest nest) {
-  FuseItem i;
-  i.nest = std::move(nest);
-  return i;
-}
-
-FuseItem op(Op o, const std::vector<std::int64_t>& dims, std::vector<Access> in, const Access& out) {
-  return item(elementwise_nest(o, DType::F32, dims, in, out));
-}
 
 // t[i, j] = x[i] + x[5 + j]
 FuseItem maker(std::uint32_t base = 1) {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "jit/region/build.h"
+#include "items.h"
 #include "jit/region/columns.h"
 #include "jit/region/layouts.h"
 #include "jit/region/share.h"
@@ -23,16 +23,6 @@ const Access kRow{0, DType::F32, 0, {kC, 0, 1}}, kColumn{0, DType::F32, 0, {0, k
 
 Access vectors(std::uint32_t base) { return row_major(base, DType::F32, kVectors); }
 Access pairs(std::uint32_t base) { return row_major(base, DType::F32, kPairs); }
-
-FuseItem item(Nest nest) {
-  FuseItem i;
-  i.nest = std::move(nest);
-  return i;
-}
-
-FuseItem op(Op o, const std::vector<std::int64_t>& dims, std::vector<Access> in, const Access& out) {
-  return item(elementwise_nest(o, DType::F32, dims, in, out));
-}
 
 FuseItem sum(const std::vector<std::int64_t>& dims, std::vector<std::int64_t> axes, const Access& in, Access out) {
   return item(reduce_nest(Op::reduce_sum, dims, axes, in, std::move(out)));
