@@ -8,8 +8,7 @@ namespace tfvm::x86 {
 
 namespace {
 
-constexpr std::int64_t kLine = 64, kSets = 64, kWays = 8;  // of a small first cache
-constexpr std::int64_t kMostPoints = 128, kLeast = 32;     // points of the inner loop: in a block; that it has at least
+constexpr std::int64_t kMostPoints = 128, kLeast = 32;  // points of the inner loop: in a block; that it has at least
 
 // Whether the access goes by whole lines along the inner loop and by elements along loop d.
 bool goes_across(const AccessCode& a, std::size_t d) {

@@ -8,6 +8,8 @@
 
 namespace tfvm::x86 {
 
+inline constexpr std::int64_t kLine = 64, kSets = 64, kWays = 8;  // bytes; of a small first cache
+
 // Of loops without reductions, whose order is free: puts the loop that goes along such accesses right outside the inner
 // one. False where there is none, or what it would take again stays in the cache anyway.
 bool find_across(NestCode& loops);

@@ -100,7 +100,7 @@ void NestEmitter::split() {
     (same[v] ? before_ : loop_).push_back(v);
     if (!same[v]) code_.for_operands(v, [&](LaneId in) { used[in] = 1; });
   }
-  e_.same = same;
+  e_.same = std::move(same);
   e_.home.assign(code_.size(), -1);
   for (LaneId v : before_)
     if (used[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());

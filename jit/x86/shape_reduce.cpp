@@ -5,6 +5,7 @@
 #include "jit/region/loops.h"
 #include "jit/region/reduce.h"
 #include "jit/region/time.h"
+#include "jit/x86/blocks.h"
 #include "jit/x86/loose.h"
 
 namespace tfvm::x86 {
@@ -15,7 +16,6 @@ constexpr std::int64_t kMostPoints = std::int64_t{1} << 37;  // so that 32 level
 constexpr std::int64_t kPacked = 512;                        // elements
 constexpr std::int64_t kNear = 64;                           // elements
 constexpr std::int64_t kLong = 16;                           // extent of a loop that is worth vectors
-constexpr std::int64_t kLine = 64, kCachedLines = 512;       // bytes; of a small first cache
 constexpr std::size_t kFewNodes = 24;                        // for which two vectors each have registers, or nearly
 
 Status check(const Nest& nest) {
@@ -203,7 +203,7 @@ class ReductionShape {
         if (std::abs(a.strides[d]) * a.size >= kLine) rounds *= n_.loops[d].extent;
       if (std::abs(a.strides[inner()]) == 1) lines += rounds;
     }
-    return lines > kCachedLines;
+    return lines > kSets * kWays;
   }
 
   // Along several loops of a row, of which all but the inner one come back to the same elements, and these are few.
