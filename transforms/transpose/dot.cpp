@@ -25,15 +25,17 @@ List range(std::int64_t from, std::size_t n) {
   return out;
 }
 
-AttrId pair(AttrTable& at, const List& a, const List& b) {
-  const AttrId items[] = {at.ints(a), at.ints(b)};
-  return at.list(items);
+List join(List a, const List& b, const List& c) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.insert(a.end(), c.begin(), c.end());
+  return a;
 }
 
 }  // namespace
 
 // With z = dot(x, y), dims of z = batch, free of x, free of y. The cotangent of one operand contracts the cotangent of
-// z with the free dims of the other; its dims come out as batch, own free, own contracted, and are moved into place.
+// z with the free dims of the other; its dims come out as batch, own free, own contracted, or in the other order where
+// the operands are, and are moved into place.
 void transpose_dot_general(TransposeCtx& c) {
   if (c.is_linear(0) && c.is_linear(1)) return c.refuse();
   if (c.b.failed()) return;
@@ -51,18 +53,27 @@ void transpose_dot_general(TransposeCtx& c) {
   ValueId ct = c.ct();
   if (c.b.dtype(ct) != c.b.dtype(c.known(other)))
     ct = c.b.emit(Op::cast, {ct}, {{Key::dtype, c.b.dtype(c.known(other))}});
-  AttrId attrs = at.with(c.in.attrs, Key::batch, pair(at, z_batch, batch[other]));
-  attrs = at.with(attrs, Key::contract, pair(at, z_other, free[other]));
-  ValueId d = c.b.emit(Op::dot_general, std::vector{ct, c.known(other)}, attrs);
   // The other's contracted dims come in their order in it; each is one of ours.
-  List places(batch[own]);
-  places.insert(places.end(), free[own].begin(), free[own].end());
+  List contracted;
   List order(contract[other]);
   std::ranges::sort(order);
   for (std::int64_t o : order) {
     const auto k = std::ranges::find(contract[other], o) - contract[other].begin();
-    places.push_back(contract[own][static_cast<std::size_t>(k)]);
+    contracted.push_back(contract[own][static_cast<std::size_t>(k)]);
   }
+  // The other one goes first where only that leaves nothing to move.
+  const List ct_places = join(batch[own], free[own], contracted),
+             other_places = join(batch[own], contracted, free[own]);
+  const bool other_first = !std::ranges::is_sorted(ct_places) && std::ranges::is_sorted(other_places);
+  const List& places = other_first ? other_places : ct_places;
+  const ValueId operands[] = {other_first ? c.known(other) : ct, other_first ? ct : c.known(other)};
+  const auto pair = [&](const List& of_ct, const List& of_other) {
+    const AttrId items[] = {at.ints(other_first ? of_other : of_ct), at.ints(other_first ? of_ct : of_other)};
+    return at.list(items);
+  };
+  AttrId attrs = at.with(c.in.attrs, Key::batch, pair(z_batch, batch[other]));
+  attrs = at.with(attrs, Key::contract, pair(z_other, free[other]));
+  ValueId d = c.b.emit(Op::dot_general, operands, attrs);
   List perm(places.size());
   for (std::size_t k = 0; k < places.size(); ++k)
     perm[static_cast<std::size_t>(places[k])] = static_cast<std::int64_t>(k);

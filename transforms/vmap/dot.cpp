@@ -28,13 +28,19 @@ void batch_dot_general(BatchCtx& c) {
     batch_x.insert(batch_x.begin(), 0);
     batch_y.insert(batch_y.begin(), 0);
   }
-  const AttrId batch[] = {at.ints(batch_x), at.ints(batch_y)};
-  const AttrId contract[] = {at.ints(contract_x), at.ints(contract_y)};
-  AttrId attrs = at.with(c.in.attrs, Key::batch, at.list(batch));
-  attrs = at.with(attrs, Key::contract, at.list(contract));
-  const ValueId dot = c.b.emit(Op::dot_general, c.x, attrs);
-  if ((bx && by) || c.b.failed()) return c.push(dot);
   const std::size_t free_x = c.lane_dims(0).size() - lead - contract_x.size();
+  const std::size_t free_y = c.lane_dims(1).size() - lead - contract_y.size();
+  // A batch of vectors by a matrix is a matrix by a batch of vectors, whose batch dim stands in front.
+  const bool y_first = !bx && lead == 0 && free_y == 0;
+  const auto pair = [&](const auto& of_x, const auto& of_y) {
+    const AttrId items[] = {at.ints(y_first ? of_y : of_x), at.ints(y_first ? of_x : of_y)};
+    return at.list(items);
+  };
+  AttrId attrs = at.with(c.in.attrs, Key::batch, pair(batch_x, batch_y));
+  attrs = at.with(attrs, Key::contract, pair(contract_x, contract_y));
+  const ValueId operands[] = {c.x[y_first ? 1 : 0], c.x[y_first ? 0 : 1]};
+  const ValueId dot = c.b.emit(Op::dot_general, operands, attrs);
+  if ((bx && by) || y_first || c.b.failed()) return c.push(dot);
   const std::size_t at_dim = bx ? lead : lead + free_x;
   std::vector<std::int64_t> perm{static_cast<std::int64_t>(at_dim)};
   for (std::int64_t d = 0; d < c.b.rank(dot); ++d)
