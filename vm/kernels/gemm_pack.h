@@ -35,19 +35,28 @@ template <class T>
 
 inline constexpr std::int64_t kMostPanel = 48;  // lanes of the widest panel (gemm_wide.cpp)
 
-// out[k * width + lane] of `width` lanes that each stand in a run along k, eight (four of double) k at a time.
+// How many k from `k` on are transposed in squares of `square` lanes: rows of a width that they don't divide run into
+// the next row, which is written behind them, and for which the last one has to leave room.
+constexpr std::int64_t in_squares(std::int64_t kc, std::int64_t width, std::int64_t square) {
+  return (width % square == 0 ? kc : kc - 1) / square * square;
+}
+
+// out[k * width + lane] of `width` lanes that each stand in a run along k, eight (four of double) k at a time. `runs`
+// has an entry for each lane of a square. How many k are done.
 inline std::int64_t transpose_runs(const float* const* runs, std::int64_t kc, std::int64_t width, float* out) {
-  std::int64_t k = 0;
-  for (; k + 8 <= kc; k += 8)
-    for (std::int64_t l = 0; l < width; l += 8) transpose_8x8(runs + l, k, out + k * width + l, width);
-  return k;
+  const std::int64_t done = in_squares(kc, width, 8);
+  for (std::int64_t k = 0; k < done; k += 8)
+    for (std::int64_t l = (width - 1) / 8 * 8; l >= 0; l -= 8) transpose_8x8(runs + l, k, out + k * width + l, width);
+  return done;
 }
 inline std::int64_t transpose_runs(const double* const* runs, std::int64_t kc, std::int64_t width, double* out) {
-  std::int64_t k = 0;
-  for (; k + 4 <= kc; k += 4)
-    for (std::int64_t l = 0; l < width; l += 4) transpose_4x4(runs + l, k, out + k * width + l, width);
-  return k;
+  const std::int64_t done = in_squares(kc, width, 4);
+  for (std::int64_t k = 0; k < done; k += 4)
+    for (std::int64_t l = (width - 1) / 4 * 4; l >= 0; l -= 4) transpose_4x4(runs + l, k, out + k * width + l, width);
+  return done;
 }
+
+inline constexpr std::int64_t kAhead = 8;  // k whose lanes are fetched early: each stands on a line of its own
 
 // `valid` of `width` lanes from the places of `lanes`; `ks` starts at the panel's first k. Unit divides width.
 template <class T, std::int64_t Unit>
@@ -55,16 +64,18 @@ void pack_panel(const T* data, GemmAxis lanes, std::int64_t valid, GemmAxis ks, 
                 T* out) {
   if (valid < width) std::memset(out, 0, static_cast<std::size_t>(kc * width) * sizeof(T));
   if (valid == width && lanes.is_unit()) {  // lanes stand side by side
-    for (std::int64_t k = 0; k < kc; ++k)
+    for (std::int64_t k = 0; k < kc; ++k) {
+      __builtin_prefetch(data + ks.at(std::min(k + kAhead, kc - 1)));
       for (std::int64_t l = 0; l < width; l += Unit)
         std::memcpy(out + k * width + l, data + ks.at(k) + l, Unit * sizeof(T));
+    }
     return;
   }
   std::int64_t done = 0;
-  if constexpr (std::is_floating_point_v<T> && Unit % 8 == 0) {
+  if constexpr (std::is_floating_point_v<T>) {
     if (valid == width && ks.is_unit()) {
       const T* runs[kMostPanel];
-      for (std::int64_t l = 0; l < width; ++l) runs[l] = data + lanes.at(l);
+      for (std::int64_t l = 0; l < (width + 7) / 8 * 8; ++l) runs[l] = data + lanes.at(std::min(l, width - 1));
       done = transpose_runs(runs, kc, width, out);
     }
   }
