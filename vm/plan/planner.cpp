@@ -9,6 +9,7 @@
 #include "jit/region/layouts.h"
 #include "jit/region/recompute.h"
 #include "jit/region/share.h"
+#include "jit/region/stores.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/loop_body.h"
@@ -45,11 +46,15 @@ std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& fl
   return needed;
 }
 
-// Values that are stored so that nests are faster: they have memory of their own.
-void store_in_between(std::vector<FuseItem>& items, Lowered& lowered, const FuseOptions& options) {
+// What is stored and how so that nests are faster. Values that were not there before have memory of their own.
+void choose_memory(std::vector<FuseItem>& items, Lowered& lowered, std::vector<std::uint8_t>& live_out,
+                   const FuseOptions& options) {
   const auto add = [&](const std::vector<std::int64_t>& list) {
     for (std::int64_t bytes : list) lowered.bases.push_back({PlanBase::Kind::Slot, 0, bytes});
+    live_out.resize(lowered.bases.size(), 0);
   };
+  add(choose_stores(items, static_cast<std::uint32_t>(lowered.bases.size()), live_out));
+  choose_layouts(items, live_out);
   add(share(items, static_cast<std::uint32_t>(lowered.bases.size()), options));
   add(copy_columns(items, static_cast<std::uint32_t>(lowered.bases.size())));
 }
@@ -87,8 +92,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   std::vector<FuseItem> items = fuse(std::move(lowered->items), live_out, options.fuse);
   if (options.fuse.enabled && options.fuse.recompute) {
     if (options.tiers) recompute_small(items, live_out);
-    choose_layouts(items, live_out);
-    store_in_between(items, *lowered, options.fuse);
+    choose_memory(items, *lowered, live_out, options.fuse);
   }
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
