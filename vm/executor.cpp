@@ -91,8 +91,11 @@ bool Executor::run(const Plan& plan, std::byte* frame) {
   const auto n = static_cast<std::uint32_t>(plan.steps.size());
   for (; i < n; ++i) {
     if ((--watch_.credit > 0 || look(true)) && (limits_.trace ? traced_step(plan, i, roots) : step(plan, i, roots)))
-        [[likely]]
+        [[likely]] {
+      if (did_next_) [[unlikely]]
+        did_next_ = false, ++i;
       continue;
+    }
     if (!paused_ && !plan_) {
       plan_ = &plan;
       step_ = i;
@@ -118,7 +121,7 @@ bool Executor::step(const Plan& plan, std::uint32_t i, std::byte** roots) {
     case StepKind::Nest:
       return nest(plan, plan.nests[s.index], roots);
     case StepKind::Kernel:
-      return kernel(plan, plan.kernels[s.index], roots);
+      return kernel(plan, i, plan.kernels[s.index], roots);
     case StepKind::Call:
       return call(plan, plan.calls[s.index], roots);
     case StepKind::While:
@@ -251,7 +254,25 @@ bool Executor::nest_in_parts(const NestStep& s, std::byte* const* bases, std::si
   return in_jobs({.code = s.code.get(), .bases = bases, .scratch = parts_scratch_->data(), .stride = stride}, parts);
 }
 
-bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) {
+namespace {
+
+// The nest behind a product, run on its blocks.
+struct Epilogue : BlockSink {
+  const NativeNest* code = nullptr;
+  std::byte* bases[NestStep::kMaxBases];
+  std::int64_t cols = 0, elements = 0;  // of the product; that are left
+};
+
+void run_on_block(BlockSink& sink, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
+  auto& e = static_cast<Epilogue&>(sink);
+  e.code->run_tile(e.bases, {row, rows, col, cols, e.cols});
+  e.elements -= rows * cols;
+}
+
+}  // namespace
+
+// Nobody looks at a clock in a product: an epilogue adds little to it.
+bool Executor::kernel(const Plan& plan, std::uint32_t i, const KernelStep& s, std::byte** roots) {
   std::byte* scratch = at(roots, s.scratch);
   View* views = reinterpret_cast<View*>(scratch + align_up(static_cast<std::int64_t>(s.kernel.scratch_bytes)));
   const Address* places = plan.places.data() + s.places.begin;
@@ -261,7 +282,19 @@ bool Executor::kernel(const Plan& plan, const KernelStep& s, std::byte** roots) 
   }
   watch_.credit -= s.work * kBlockCredit;
   IndexFailure failure;
-  s.kernel({views, views + s.inputs, scratch, &failure});
+  KernelCall call{views, views + s.inputs, scratch, &failure};
+  const NestStep* next =
+      s.has_epilogue && !jobs_.run && !limits_.trace ? &plan.nests[plan.steps[i + 1].index] : nullptr;
+  const NativeNest* code = next && next->native ? next->native->ready() : nullptr;
+  if (code && code->has_tiles(s.kernel.rows, s.kernel.cols)) {
+    Epilogue e{{&run_on_block}, code, {}, s.kernel.cols, s.kernel.rows * s.kernel.cols};
+    set_roots(e.bases, roots, plan, next->bases);
+    call.blocks = &e;
+    s.kernel(call);
+    did_next_ = e.elements == 0;
+    return true;
+  }
+  s.kernel(call);
   if (!failure.failed) return true;
   index_ = failure;
   return fail(Code::Index);

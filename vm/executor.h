@@ -77,7 +77,7 @@ class Executor {
   struct Parts;
   bool in_jobs(Parts job, std::size_t parts);
   bool nest_in_parts(const NestStep& s, std::byte* const* bases, std::size_t parts);
-  bool kernel(const Plan& plan, const KernelStep& s, std::byte** roots);
+  bool kernel(const Plan& plan, std::uint32_t i, const KernelStep& s, std::byte** roots);
   bool call(const Plan& plan, const CallStep& s, std::byte** roots);
   bool loop(const Plan& plan, const WhileStep& s, std::byte** roots);
   bool native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots, std::int64_t trip);
@@ -114,6 +114,7 @@ class Executor {
   } watch_;
   std::int64_t steps_left_ = 0;
   bool watched_ = false, paused_ = false, pause_due_ = false;
+  bool did_next_ = false;  // the step behind the one that was made is done, too
   std::vector<std::int64_t> saved_;
   Tapes tapes_;
   StorageRef parts_scratch_;

@@ -69,4 +69,18 @@ NestBlocks nest_blocks(const NestShape& shape, const NestCode& loops, std::span<
   return b;
 }
 
+NestBlocks nest_tiles(const NestShape& shape, const NestCode& loops, std::span<const std::uint32_t> sources) {
+  NestBlocks b;
+  b.lanes = shape.lanes;
+  const bool has_rounds = loops.extents.size() > 1;
+  if (has_rounds) b.extent = kArgExtents;
+  for (std::uint32_t k = 0; k < sources.size(); ++k) {
+    const AccessCode& a = loops.accesses[sources[k]];
+    const std::int64_t bytes = shape.accesses[k].is_iota ? 1 : a.size;
+    b.steps.push_back({static_cast<std::uint32_t>(arg_access(shape, k)), a.strides.back() * bytes,
+                       has_rounds ? a.strides.front() * bytes : 0});
+  }
+  return b;
+}
+
 }  // namespace tfvm::x86

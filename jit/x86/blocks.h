@@ -17,4 +17,7 @@ bool find_across(NestCode& loops);
 // For such loops; `sources` as in nest_arguments.
 NestBlocks nest_blocks(const NestShape& shape, const NestCode& loops, std::span<const std::uint32_t> sources);
 
+// For one or two loops without reductions, that any block of them may be run for itself.
+NestBlocks nest_tiles(const NestShape& shape, const NestCode& loops, std::span<const std::uint32_t> sources);
+
 }  // namespace tfvm::x86

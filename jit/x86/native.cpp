@@ -50,7 +50,7 @@ void NativeNest::run_part(std::byte* const* bases, std::int64_t index, std::int6
     args[x86::kArgExtents] = end - begin;
   }
   for (const auto& [arg, step] : cut_.steps) args[arg] += begin * step;
-  blocks_ ? run_blocks(bases, args) : entry_(bases, args);
+  in_blocks() ? run_blocks(bases, args) : entry_(bases, args);
 }
 
 // The last block of points takes what is left, so that each has a whole trip.
@@ -71,6 +71,31 @@ void NativeNest::run_blocks(std::byte* const* bases, const std::int64_t* args) c
       p += n;
     }
   }
+}
+
+bool NativeNest::has_tiles(std::int64_t rows, std::int64_t cols) const {
+  if (!blocks_ || blocks_->points > 0 || !entry_ || args_.size() > kMaxCutArgs) return false;
+  const std::int64_t points = args_[x86::kArgWhole] + args_[x86::kArgRest];
+  if (blocks_->extent) return points == cols && args_[blocks_->extent] == rows;
+  return points == rows * cols && cols % blocks_->lanes == 0;
+}
+
+void NativeNest::run_tile(std::byte* const* bases, const Tile& t) const {
+  const NestBlocks& b = *blocks_;
+  std::int64_t own[kMaxCutArgs];
+  std::copy(args_.begin(), args_.end(), own);
+  const auto run = [&](std::int64_t row, std::int64_t col, std::int64_t points) {
+    own[x86::kArgWhole] = points / b.lanes * b.lanes;
+    own[x86::kArgRest] = points % b.lanes;
+    for (const NestBlocks::Step& s : b.steps) own[s.arg] = args_[s.arg] + row * s.round + col * s.point;
+    entry_(bases, own);
+  };
+  if (b.extent) {
+    own[b.extent] = t.rows;
+    return run(t.row, t.col, t.cols);
+  }
+  if (t.cols == t.width) return run(0, t.row * t.width, t.rows * t.width);
+  for (std::int64_t r = t.row; r < t.row + t.rows; ++r) run(0, r * t.width + t.col, t.cols);
 }
 
 void NativeNest::run_trips(std::byte* const* bases, std::int64_t count) const {
@@ -159,7 +184,7 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped, const Cod
   if (!code) return code.error();
   NativeNest nest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);
   if constexpr (requires { shaped->blocks; })
-    if (shaped->blocks.points > 0) nest.set_blocks(std::move(shaped->blocks));
+    if (!shaped->blocks.steps.empty()) nest.set_blocks(std::move(shaped->blocks));
   return nest;
 }
 
@@ -182,8 +207,8 @@ bool NestCompiler::is_refused() {
   });
   return state_->is_refused;
 }
-Result<NativeNest> NestCompiler::compile(const Nest& nest, const CodeLabel& label) {
-  return state_->compile(x86::take_apart(nest, state_->reg_bytes()), label);
+Result<NativeNest> NestCompiler::compile(const Nest& nest, const CodeLabel& label, bool in_tiles) {
+  return state_->compile(x86::take_apart(nest, state_->reg_bytes(), in_tiles), label);
 }
 Result<NativeNest> NestCompiler::compile(const LoopNest& loop, const CodeLabel& label) {
   return state_->compile(x86::take_apart(loop, state_->reg_bytes()), label);

@@ -27,11 +27,11 @@ struct NestCut {
   std::vector<std::pair<std::uint32_t, std::int64_t>> steps;  // (argument, what is added to it for each unit before)
 };
 
-// The inner loop and the one around it in blocks (x86/blocks.h); `points` 0: all at once.
+// The inner loop and the one around it in blocks: those that the nest runs in (x86/blocks.h), or that others ask for.
 struct NestBlocks {
-  std::int64_t points = 0, lanes = 1;  // of the inner loop in a block: a multiple of the points of a trip
+  std::int64_t points = 0, lanes = 1;  // of the inner loop in a block: a multiple of the points of a trip; 0: all
   std::int64_t rounds = 0;             // of the loop around it in a block
-  std::uint32_t extent = 0;            // argument: how many rounds there are
+  std::uint32_t extent = 0;            // argument: how many rounds there are; 0: no loop around it
   struct Step {
     std::uint32_t arg = 0;
     std::int64_t point = 0, round = 0;  // what is added to it for each before the block
@@ -57,7 +57,7 @@ class NativeNest {
       : entry_(entry), args_(std::move(args)), cut_(std::move(cut)), trips_(std::move(trips)), code_(std::move(code)) {}
   void set_blocks(NestBlocks blocks) { blocks_ = std::make_shared<const NestBlocks>(std::move(blocks)); }
   void run(std::byte* const* bases) const {
-    if (blocks_)
+    if (in_blocks())
       run_blocks(bases, args_.data());
     else if (entry_)
       entry_(bases, args_.data());
@@ -67,12 +67,22 @@ class NativeNest {
   // The `index`th of `count` parts, count <= max_parts(1). Parts may run at the same time.
   void run_part(std::byte* const* bases, std::int64_t index, std::int64_t count) const;
   std::int64_t work() const { return cut_.work; }
+  // Of a nest compiled for tiles: whether its points are those of a matrix in row-major order, so that it can run on a
+  // part of it. Columns are cut at multiples of kTileCols.
+  static constexpr std::int64_t kTileCols = 16;
+  bool has_tiles(std::int64_t rows, std::int64_t cols) const;
+  struct Tile {
+    std::int64_t row, rows, col, cols;
+    std::int64_t width;  // columns of the matrix
+  };
+  void run_tile(std::byte* const* bases, const Tile& tile) const;
   // Of a loop: whether it can make some of its trips, and does so: the first `count` where bases point to the first
   // rows, others where they point further on, and those of carries to where the trips before left them.
   bool can_run_trips() const { return !entry_ || (trips_.count > 0 && args_.size() <= kMaxCutArgs); }
   void run_trips(std::byte* const* bases, std::int64_t count) const;
 
  private:
+  bool in_blocks() const { return blocks_ && blocks_->points > 0; }
   void run_blocks(std::byte* const* bases, const std::int64_t* args) const;
 
   Entry entry_;  // null: there are no points
@@ -98,8 +108,8 @@ class NestCompiler {
   // Whether the system gives no executable memory: asked the first time, and known when a compilation met it.
   bool is_refused();
   // Unsupported: a nest that has no native code. Memory: the system refuses executable memory; later calls fail at
-  // once.
-  Result<NativeNest> compile(const Nest& nest, const CodeLabel& label = {});
+  // once. `in_tiles`: run_tile is wanted.
+  Result<NativeNest> compile(const Nest& nest, const CodeLabel& label = {}, bool in_tiles = false);
   Result<NativeNest> compile(const LoopNest& loop, const CodeLabel& label = {});
   // The machine code as text, without keeping it.
   Result<std::string> listing(const Nest& nest);

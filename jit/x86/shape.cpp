@@ -115,7 +115,7 @@ Error unsupported(const char* what) { return {Code::Unsupported, what}; }
 
 class TakeApart {
  public:
-  TakeApart(const Nest& nest, int reg_bytes) : nest_(nest), reg_bytes_(reg_bytes) {}
+  TakeApart(const Nest& nest, int reg_bytes, bool in_tiles) : nest_(nest), reg_bytes_(reg_bytes), in_tiles_(in_tiles) {}
 
   Result<ShapedNest> run() {
     for (const NestNode& n : nest_.nodes)
@@ -149,6 +149,7 @@ class TakeApart {
     out_.args = nest_arguments(s, loops_, sources_);
     out_.cut = nest_cut(s, loops_, sources_, time_of(nest_));
     if (is_across && out_.args.size() <= NativeNest::kMaxCutArgs) out_.blocks = nest_blocks(s, loops_, sources_);
+    if (in_tiles_ && !is_across && !s.one && s.loops <= 2) out_.blocks = nest_tiles(s, loops_, sources_);
     return std::move(out_);
   }
 
@@ -196,6 +197,7 @@ class TakeApart {
 
   const Nest& nest_;
   const int reg_bytes_;
+  const bool in_tiles_;
   NestCode loops_;
   ShapedNest out_;
   std::vector<std::uint32_t> sources_;  // of each access of the shape: index into loops_.accesses
@@ -211,9 +213,9 @@ void put(std::string& s, std::uint64_t v) {
 
 }  // namespace
 
-Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes) {
+Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes, bool in_tiles) {
   const auto take = [&](const Nest& n) {
-    return n.has_reduction() ? take_reduction_apart(n, reg_bytes) : TakeApart(n, reg_bytes).run();
+    return n.has_reduction() ? take_reduction_apart(n, reg_bytes) : TakeApart(n, reg_bytes, in_tiles).run();
   };
   if (!has_halves(nest)) return take(nest);
   const Result<Nest> floats = with_halves_as_floats(nest);

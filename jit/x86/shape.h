@@ -97,8 +97,9 @@ struct ShapedNest {
 };
 
 // Unsupported: dtypes without lanes (8- and 16-bit, complex), strides beyond what vector indices reach.
-// `reg_bytes`: of a vector register, 32 or 64.
-Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes);
+// `reg_bytes`: of a vector register, 32 or 64. `in_tiles`: blocks are given for others to ask for, where it may be run
+// in such.
+Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes, bool in_tiles = false);
 
 // The parts of take_apart that all kinds of loops share.
 bool has_lanes(DType d);

@@ -66,7 +66,7 @@ void run_dot(const KernelCall& call, const void* params) {
     a.data = x.data + offset_at(x, p.batch[0], lot) * size;
     b.data = y.data + offset_at(y, p.batch[1], lot) * size;
     T* to = p.own_sums ? sums : reinterpret_cast<T*>(out);
-    gemm<T>(a, b, p.m, p.n, p.k, {to, p.n, 1}, work, p.wide);
+    gemm<T>(a, b, p.m, p.n, p.k, {to, p.n, 1}, work, p.wide, {.sink = call.blocks, .first = lot * p.m});
     if (p.own_sums) round_to(p.dtype, sums, p.m * p.n, out);
   }
 }
@@ -80,6 +80,7 @@ Kernel finish(DotParams p, bool own_sums) {
   Kernel kernel;
   kernel.run = run_dot<T>;
   kernel.scratch_bytes = p.offsets_bytes + p.gemm_bytes + sums;
+  if (!own_sums) kernel.rows = p.lots * p.m, kernel.cols = p.n;
   kernel.params = std::make_shared<DotParams>(std::move(p));
   return kernel;
 }

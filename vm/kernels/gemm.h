@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "bytecode/dtype.h"
+#include "vm/kernels/block_sink.h"
 
 namespace tfvm {
 
@@ -40,10 +41,10 @@ struct GemmTarget {
 
 // c = a b for a of m lanes and b of n lanes; T is float, double, uint32_t or uint64_t, to which elements are converted
 // as they are read. `scratch` has gemm_scratch<T>() bytes, 64-byte aligned. `wide`: with registers of 64 bytes, where
-// gemm_has_wide (gemm_wide.h).
+// gemm_has_wide (gemm_wide.h). `blocks` is told of what is done.
 template <class T>
 void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
-          std::byte* scratch, bool wide);
+          std::byte* scratch, bool wide, GemmBlocks blocks = {});
 
 template <class T>
 std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k, bool wide);

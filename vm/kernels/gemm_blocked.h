@@ -24,7 +24,7 @@ inline bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return is
 
 template <class T>
 void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
-                 GemmTarget<T> c, std::byte* scratch) {
+                 GemmTarget<T> c, std::byte* scratch, const GemmBlocks& blocks) {
   T* packed_a = reinterpret_cast<T*>(scratch);
   T* packed_b = packed_a + kBlockM * kGemmBlockK;
   // Rows of A that few panels of B meet are read where they stand, if they are runs along k.
@@ -53,9 +53,43 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
               }
             tile<T>(packed_a + (i - whole) * kc, panel, kc, std::min<std::int64_t>(kRows, mc - i), cols, to, k0 != 0);
           }
+        if (k0 + kc == k) blocks.done(m0, mc, n0, nc);
       }
     }
   }
+}
+
+// Small products, and those of vectors; false: it is neither.
+template <class T>
+bool gemm_unpacked(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
+                   GemmTarget<T> c) {
+  if (k == 0) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) c.data[i * c.row + j * c.col] = T{};
+    return true;
+  }
+  if (m == 0 || n == 0) return true;
+  if (is_small(m, n, k)) {
+    if (needs_no_conversion<T>(a))
+      gemm_small(a, b, m, n, k, c);
+    else
+      is_few(m, n, k) ? gemm_few_converted(a, b, m, n, k, c) : gemm_row_converted(a, b, n, k, c);
+    return true;
+  }
+  // A vector by a matrix whose lanes stand side by side is read where it stands.
+  if (needs_no_conversion<T>(a)) {
+    const auto* x = reinterpret_cast<const T*>(a.data);
+    const auto* y = reinterpret_cast<const T*>(b.data);
+    if (m == 1 && b.lanes.is_unit() && c.col == 1)
+      return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data), true;
+    if (n == 1 && a.lanes.is_unit() && c.row == 1)
+      return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data), true;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (m == 1 && b.ks.is_unit()) return runs_times(y, b.lanes, x + a.lanes.at(0), a.ks, n, k, c.data, c.col), true;
+      if (n == 1 && a.ks.is_unit()) return runs_times(x, a.lanes, y + b.lanes.at(0), b.ks, m, k, c.data, c.row), true;
+    }
+  }
+  return false;
 }
 
 }  // namespace gemm_detail
@@ -72,43 +106,23 @@ std::size_t gemm_scratch(std::int64_t m, std::int64_t n, std::int64_t k, bool wi
 
 template <class T>
 void gemm(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k, GemmTarget<T> c,
-          std::byte* scratch, bool wide) {
+          std::byte* scratch, bool wide, GemmBlocks blocks) {
   using namespace gemm_detail;
-  if (k == 0) {
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) c.data[i * c.row + j * c.col] = T{};
-    return;
-  }
-  if (m == 0 || n == 0) return;
-  if (is_small(m, n, k)) {
-    if (needs_no_conversion<T>(a)) return gemm_small(a, b, m, n, k, c);
-    return is_few(m, n, k) ? gemm_few_converted(a, b, m, n, k, c) : gemm_row_converted(a, b, n, k, c);
-  }
-  // A vector by a matrix whose lanes stand side by side is read where it stands.
-  if (needs_no_conversion<T>(a)) {
-    const auto* x = reinterpret_cast<const T*>(a.data);
-    const auto* y = reinterpret_cast<const T*>(b.data);
-    if (m == 1 && b.lanes.is_unit() && c.col == 1) return row_times(x + a.lanes.at(0), a.ks, y, b.ks, n, k, c.data);
-    if (n == 1 && a.lanes.is_unit() && c.row == 1) return row_times(y + b.lanes.at(0), b.ks, x, a.ks, m, k, c.data);
-    if constexpr (std::is_floating_point_v<T>) {
-      if (m == 1 && b.ks.is_unit()) return runs_times(y, b.lanes, x + a.lanes.at(0), a.ks, n, k, c.data, c.col);
-      if (n == 1 && a.ks.is_unit()) return runs_times(x, a.lanes, y + b.lanes.at(0), b.ks, m, k, c.data, c.row);
-    }
-  }
+  if (gemm_unpacked(a, b, m, n, k, c)) return blocks.done(0, m, 0, n);
   // Vectors run along n: where m is the longer side of a thin product, the transposed one is computed, but for rows
   // that are runs along k, which need no packing then.
   const bool is_of_runs = wide && n > 4 && a.ks.is_unit() && !a.lanes.table;
-  const bool is_transposed = n < kCols<T> && m > n && !is_of_runs;
-  const GemmSource &rows = is_transposed ? b : a, &columns = is_transposed ? a : b;
-  if (is_transposed) std::swap(m, n), std::swap(c.row, c.col);
+  blocks.is_swapped = n < kCols<T> && m > n && !is_of_runs;
+  const GemmSource &rows = blocks.is_swapped ? b : a, &columns = blocks.is_swapped ? a : b;
+  if (blocks.is_swapped) std::swap(m, n), std::swap(c.row, c.col);
   if constexpr (std::is_floating_point_v<T>)
-    if (wide) return gemm_wide(rows, columns, m, n, k, c, scratch);
-  gemm_packed(rows, columns, m, n, k, c, scratch);
+    if (wide) return gemm_wide(rows, columns, m, n, k, c, scratch, blocks);
+  gemm_packed(rows, columns, m, n, k, c, scratch, blocks);
 }
 
 #define TFVM_GEMM(T)                                                                                                   \
   template void gemm<T>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t, GemmTarget<T>, \
-                        std::byte*, bool);                                                                             \
+                        std::byte*, bool, GemmBlocks);                                                                 \
   template std::size_t gemm_scratch<T>(std::int64_t, std::int64_t, std::int64_t, bool);
 
 }  // namespace tfvm

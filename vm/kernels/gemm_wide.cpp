@@ -163,10 +163,10 @@ std::size_t gemm_wide_scratch(std::int64_t n) {
 
 template <class T>
 void gemm_wide(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
-               GemmTarget<T> c, std::byte* scratch) {
+               GemmTarget<T> c, std::byte* scratch, const GemmBlocks& blocks) {
   const std::int64_t panel = std::min((n + kLanes<T> - 1) / kLanes<T>, kMostVectors) * kLanes<T>;
   if (n <= panel && a.ks.is_unit() && !a.lanes.table && gemm_detail::needs_no_conversion<T>(a))
-    return product_of_runs(a, b, m, n, k, panel, c, scratch);
+    return product_of_runs(a, b, m, n, k, panel, c, scratch), blocks.done(0, m, 0, n);
   T* packed_a = reinterpret_cast<T*>(scratch);
   T* packed_b = packed_a + kBlockM * kGemmBlockK;
   for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN<T>) {
@@ -183,15 +183,16 @@ void gemm_wide(const GemmSource& a, const GemmSource& b, std::int64_t m, std::in
             tile(packed_a + i * kc, packed_b + j * kc, panel, kc, std::min<std::int64_t>(kRows, mc - i),
                  std::min(panel, nc - j), to, k0 != 0);
           }
+        if (k0 + kc == k) blocks.done(m0, mc, n0, nc);
       }
     }
   }
 }
 
 template void gemm_wide<float>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t,
-                               GemmTarget<float>, std::byte*);
+                               GemmTarget<float>, std::byte*, const GemmBlocks&);
 template void gemm_wide<double>(const GemmSource&, const GemmSource&, std::int64_t, std::int64_t, std::int64_t,
-                                GemmTarget<double>, std::byte*);
+                                GemmTarget<double>, std::byte*, const GemmBlocks&);
 template std::size_t gemm_wide_scratch<float>(std::int64_t);
 template std::size_t gemm_wide_scratch<double>(std::int64_t);
 

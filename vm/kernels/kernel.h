@@ -11,6 +11,7 @@
 #include "bytecode/ops/op.h"
 #include "bytecode/status.h"
 #include "bytecode/types.h"
+#include "vm/kernels/block_sink.h"
 
 namespace tfvm {
 
@@ -35,14 +36,16 @@ struct IndexFailure {
 struct KernelCall {
   const View* in;
   const View* out;
-  std::byte* scratch;     // 64-byte aligned, Kernel::scratch_bytes
-  IndexFailure* failure;  // set where an index fails; results are then unspecified but in bounds
+  std::byte* scratch;           // 64-byte aligned, Kernel::scratch_bytes
+  IndexFailure* failure;        // set where an index fails; results are then unspecified but in bounds
+  BlockSink* blocks = nullptr;  // of a kernel that tells of them; null: nobody is told
 };
 
 struct Kernel {
   void (*run)(const KernelCall& call, const void* params) = nullptr;
   std::shared_ptr<const void> params;
   std::size_t scratch_bytes = 0;
+  std::int64_t rows = 0, cols = 0;  // of the result, where the kernel tells of its blocks
   void operator()(const KernelCall& call) const { run(call, params.get()); }
 };
 

@@ -8,6 +8,7 @@
 #include "jit/region/build.h"
 #include "jit/region/code.h"
 #include "jit/region/time.h"
+#include "vm/plan/epilogues.h"
 #include "vm/plan/items.h"
 #include "vm/plan/planner.h"
 #include "vm/plan/update_report.h"
@@ -21,12 +22,13 @@ std::int64_t bytes(const Access& a, std::int64_t elements) { return elements * s
 
 }  // namespace
 
-Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
-                 const PlanLookup& lookup, const PlanOptions& options)
+Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items,
+                 std::vector<std::uint8_t> epilogues, Plan& plan, const PlanLookup& lookup, const PlanOptions& options)
     : t_(t),
       flat_(flat),
       low_(std::move(lowered)),
       items_(std::move(items)),
+      epilogues_(std::move(epilogues)),
       plan_(plan),
       lookup_(lookup),
       options_(options) {
@@ -44,6 +46,7 @@ Address Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t las
 // One slot for all values of a chain of updates in place.
 void Emitter::find_lifetimes() {
   uses_ = find_uses(low_, items_);
+  keep_operands(items_, epilogues_, uses_);
   memory_ = shared_memory({t_, flat_, low_, lookup_}, items_, uses_);
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
     const std::uint32_t owner = memory_[b];
@@ -165,9 +168,11 @@ Status Emitter::add_nest(Nest nest, Addresses bases) {
   if (options_.keep_nests) step.ir = ir;
   if (may_be_native()) {
     const std::shared_ptr<const Nest> given = options_.gate ? shown_to_gate(*ir) : ir;
-    step.native = options_.tiers->slot([given, label = label("nest", plan_.nests.size())](NestCompiler& compiler) {
-      return compiler.compile(*given, label);
-    });
+    const bool in_tiles = step_ > 0 && has_epilogue(step_ - 1);
+    step.native =
+        options_.tiers->slot([given, in_tiles, label = label("nest", plan_.nests.size())](NestCompiler& compiler) {
+          return compiler.compile(*given, label, in_tiles);
+        });
   }
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
   plan_.nests.push_back(std::move(step));
@@ -234,7 +239,9 @@ void Emitter::emit_kernel(const ItemSource& s, Op op) {
   }
   k.places = places(all);
   const auto own = align_up(static_cast<std::int64_t>(k.kernel.scratch_bytes));
-  k.scratch = work(own + static_cast<std::int64_t>(k.views.size() * sizeof(View)));
+  k.has_epilogue = has_epilogue(step_);
+  k.scratch =
+      slot(own + static_cast<std::int64_t>(k.views.size() * sizeof(View)), step_, step_ + (k.has_epilogue ? 1 : 0));
   plan_.steps.push_back({StepKind::Kernel, static_cast<std::uint32_t>(plan_.kernels.size())});
   plan_.kernels.push_back(std::move(k));
 }

@@ -13,8 +13,9 @@ struct PlanOptions;
 
 class Emitter {
  public:
-  Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items, Plan& plan,
-          const PlanLookup& lookup, const PlanOptions& options);
+  // `epilogues`: of find_epilogues; empty: none.
+  Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items,
+          std::vector<std::uint8_t> epilogues, Plan& plan, const PlanLookup& lookup, const PlanOptions& options);
   Status run();
   // In place of the items: all that the function computes as one nest over its parameters, then its results.
   Status run_whole(Nest nest);
@@ -33,6 +34,7 @@ class Emitter {
   StepOrigin origin() const {  // of the present step
     return (step_ < items_.size() ? low_.sources[items_[step_].origins.back()] : low_.sources.back()).origin;
   }
+  bool has_epilogue(std::uint32_t step) const { return step < epilogues_.size() && epilogues_[step]; }
   bool may_be_native() const;
   CodeLabel label(std::string_view kind, std::size_t number) const;  // of machine code that is made now
   std::shared_ptr<const Nest> shown_to_gate(Nest nest) const;
@@ -59,6 +61,7 @@ class Emitter {
   const FlatBody& flat_;
   Lowered low_;
   std::vector<FuseItem> items_;
+  std::vector<std::uint8_t> epilogues_;
   Plan& plan_;
   const PlanLookup& lookup_;
   const PlanOptions& options_;

@@ -65,18 +65,6 @@ bool move_behind(const PlanParts& p, std::vector<FuseItem>& items, std::uint32_t
   return true;
 }
 
-// The uses of bases after items[at … last] were reordered.
-void refresh(const std::vector<FuseItem>& items, std::uint32_t at, std::uint32_t last, BaseUses& uses) {
-  for (std::uint32_t i = at; i <= last; ++i) {
-    for_each_write(items[i], [&](std::uint32_t b) { uses.writer[b] = i + 1; });
-    for_each_read(items[i], [&](std::uint32_t b) {
-      if (uses.last_read[b] <= last + 1) uses.last_read[b] = 0;
-    });
-  }
-  for (std::uint32_t i = at; i <= last; ++i)
-    for_each_read(items[i], [&](std::uint32_t b) { uses.last_read[b] = std::max(uses.last_read[b], i + 1); });
-}
-
 // The operand of an opaque item that it could update in place, were it not read later; kNoIndex if there is none.
 std::uint32_t blocked_operand(const PlanParts& p, const FuseItem& item, std::uint32_t i, const BaseUses& uses) {
   for (std::uint32_t from : item.reads) {
@@ -90,6 +78,17 @@ std::uint32_t blocked_operand(const PlanParts& p, const FuseItem& item, std::uin
 }
 
 }  // namespace
+
+void refresh(std::span<const FuseItem> items, std::uint32_t at, std::uint32_t last, BaseUses& uses) {
+  for (std::uint32_t i = at; i <= last; ++i) {
+    for_each_write(items[i], [&](std::uint32_t b) { uses.writer[b] = i + 1; });
+    for_each_read(items[i], [&](std::uint32_t b) {
+      if (uses.last_read[b] <= last + 1) uses.last_read[b] = 0;
+    });
+  }
+  for (std::uint32_t i = at; i <= last; ++i)
+    for_each_read(items[i], [&](std::uint32_t b) { uses.last_read[b] = std::max(uses.last_read[b], i + 1); });
+}
 
 void readers_first(const PlanParts& p, std::vector<FuseItem>& items) {
   BaseUses uses = find_uses(p.low, items);

@@ -11,6 +11,7 @@
 #include "jit/region/share.h"
 #include "jit/region/stores.h"
 #include "vm/plan/emit.h"
+#include "vm/plan/epilogues.h"
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/pick.h"
@@ -96,8 +97,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   }
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
+  std::vector<std::uint8_t> epilogues;
+  if (options.tiers && options.fuse.enabled) epilogues = find_epilogues({t, flat, *lowered, lookup}, items);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);
-  Emitter emitter(t, flat, *std::move(lowered), std::move(items), *plan, lookup, options);
+  Emitter emitter(t, flat, *std::move(lowered), std::move(items), std::move(epilogues), *plan, lookup, options);
   if (Status s = whole ? emitter.run_whole(*std::move(whole)) : emitter.run(); !s) return std::move(s).error();
   if (plan->depth > options.max_depth)
     return Error(Code::Limit, fmt::format("calls and control flow are nested {} deep", plan->depth));

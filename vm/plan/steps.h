@@ -57,6 +57,7 @@ struct KernelStep {
   Addresses places;                 // of the views
   Address scratch;                  // of the kernel, then room for the views
   std::int64_t work = 1;            // about how many blocks of elements it touches
+  bool has_epilogue = false;        // the nest behind it may be run on blocks of the result as they are done
 };
 
 // A call that was not inlined, or a conditional: one of `targets` is called with args.
@@ -68,8 +69,7 @@ struct CallStep {
   DType selector_dtype = DType::Bool;
 };
 
-// One carry of a loop. `temp` is the second buffer that trips alternate with; unused where the body leaves the carry as
-// it is or may update it in place.
+// One carry of a loop. `temp`: the second buffer that trips alternate with, where they do.
 struct LoopCarry {
   Address init, result, temp;
   std::int64_t bytes = 0;

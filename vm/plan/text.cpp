@@ -47,7 +47,8 @@ class Dump {
         out_ += "nest " + list(p_.nests[s.index].bases);
         return;
       case StepKind::Kernel:
-        out_ += fmt::format("{} {}", name(p_.kernels[s.index].op), list(p_.kernels[s.index].places));
+        out_ += fmt::format("{} {}{}", name(p_.kernels[s.index].op), list(p_.kernels[s.index].places),
+                            p_.kernels[s.index].has_epilogue ? "; each block, then the next step" : "");
         return;
       case StepKind::Call: {
         const CallStep& c = p_.calls[s.index];

@@ -37,6 +37,9 @@ struct BaseUses {
 };
 BaseUses find_uses(const Lowered& low, std::span<const FuseItem> items);
 
+// Those after items[at … last] were reordered.
+void refresh(std::span<const FuseItem> items, std::uint32_t at, std::uint32_t last, BaseUses& uses);
+
 // Per base the one whose memory it is in: itself, or that of the value which a chain of updates in place ends with
 // (a result's memory, else a slot). Parameters and constants are never in a chain: their memory is the caller's.
 std::vector<std::uint32_t> shared_memory(const PlanParts& parts, std::span<const FuseItem> items, const BaseUses& uses);
