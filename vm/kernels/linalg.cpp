@@ -75,25 +75,20 @@ void cholesky(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
   p.store(fails ? nans(a.rows(), a.cols()) : Matrix(llt.matrixL()), c.out[0], k);
 }
 
-// x of a x = b, a as it stands in one triangle.
-Matrix solve_left(const Matrix& a, Matrix b, bool lower, bool unit) {
-  if (b.size() == 0) return b;
-  if (lower && unit) a.triangularView<Eigen::UnitLower>().solveInPlace(b);
-  if (lower && !unit) a.triangularView<Eigen::Lower>().solveInPlace(b);
-  if (!lower && unit) a.triangularView<Eigen::UnitUpper>().solveInPlace(b);
-  if (!lower && !unit) a.triangularView<Eigen::Upper>().solveInPlace(b);
-  return b;
-}
-
 // On the right, x op(a) = b is op(a)ᵀ xᵀ = bᵀ.
 void triangular_solve(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
   Matrix a = p.load(c.in[0], k), b = p.load(c.in[1], k);
   const bool flip = p.transpose == p.left;
   if (flip) a.transposeInPlace();
   if (!p.left) b.transposeInPlace();
-  Matrix x = solve_left(a, std::move(b), p.lower != flip, p.unit_diagonal);
-  if (!p.left) x.transposeInPlace();
-  p.store(x, c.out[0], k);
+  if (p.unit_diagonal) a.diagonal().setOnes();
+  if (b.size() == 0) return;
+  if (p.lower != flip)
+    a.triangularView<Eigen::Lower>().solveInPlace(b);
+  else
+    a.triangularView<Eigen::Upper>().solveInPlace(b);
+  if (!p.left) b.transposeInPlace();
+  p.store(b, c.out[0], k);
 }
 
 // Row pivoting, the pivot of each column being its first largest element; a column of zeros is left (as LAPACK's
