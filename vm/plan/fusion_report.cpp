@@ -17,8 +17,10 @@ class Notes {
   Notes(const PlanParts& parts, const std::vector<FuseItem>& before, const std::vector<FuseItem>& items)
       : p_(parts), before_(before), items_(items) {}
 
-  PlanFusion group(const FuseItem& item) const {
+  // `product`: what the nest is the epilogue of, if anything.
+  PlanFusion group(const FuseItem& item, const FuseItem* product) const {
     PlanFusion out;
+    if (product) add(out, product->origins.front());
     for (std::uint32_t source : item.origins) add(out, source);
     for (const Store& s : item.nest->stores) out.bytes += p_.low.bases[s.to.base].bytes;
     for (const Reduction& r : item.nest->reductions) out.bytes += p_.low.bases[r.to.base].bytes;
@@ -66,12 +68,14 @@ class Notes {
 }  // namespace
 
 void note_fusion(const PlanParts& parts, const std::vector<FuseItem>& before, const std::vector<FuseItem>& items,
-                 const FuseOptions& options, Plan& plan) {
+                 std::span<const std::uint8_t> epilogues, const FuseOptions& options, Plan& plan) {
   const Notes notes(parts, before, items);
-  for (const FuseItem& item : items)
-    if (item.nest) plan.fusion.push_back(notes.group(item));
+  const auto is_product = [&](std::size_t k) { return k < epilogues.size() && epilogues[k]; };
+  for (std::size_t k = 0; k < items.size(); ++k)
+    if (items[k].nest)
+      plan.fusion.push_back(notes.group(items[k], k > 0 && is_product(k - 1) ? &items[k - 1] : nullptr));
   for (const MissedFusion& m : missed_fusions(items, parts.low.bases.size(), options))
-    plan.fusion.push_back(notes.miss(m));
+    if (!is_product(m.writer) || m.reader != m.writer + 1) plan.fusion.push_back(notes.miss(m));
 }
 
 std::vector<FusionEntry> fusion_of(const Tables& t, const Plan& plan) {

@@ -2,6 +2,7 @@
 // Which instructions of a plan share a loop nest, and which values go through memory and why: `tfasm explain fusion`,
 // TFVM_LOG=fusion.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace tfvm {
 
-// Fills in plan.fusion; `before`: the items before fusion; `items`: as they become steps.
+// Fills in plan.fusion; `before`: the items before fusion; `items`: as they become steps; `epilogues`: of them
+// (epilogues.h).
 void note_fusion(const PlanParts& parts, const std::vector<FuseItem>& before, const std::vector<FuseItem>& items,
-                 const FuseOptions& options, Plan& plan);
+                 std::span<const std::uint8_t> epilogues, const FuseOptions& options, Plan& plan);
 
 struct FusionEntry {
   struct Part {
@@ -28,6 +30,7 @@ struct FusionEntry {
 std::vector<FusionEntry> fusion_of(const Tables& t, const Plan& plan);
 
 // "group: sin line 3, mul line 4; writes 4000 bytes",
+// "group: dot_general line 3, add line 4; writes 4000 bytes": the add is run on the product's blocks,
 // "missed: sub line 4, reduce_sum line 5: their loops differ; 4000 bytes go through memory"
 std::string text(const FusionEntry& e);
 

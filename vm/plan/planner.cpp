@@ -99,7 +99,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
   readers_first({t, flat, *lowered, lookup}, items);
   std::vector<std::uint8_t> epilogues;
   if (options.tiers && options.fuse.enabled) epilogues = find_epilogues({t, flat, *lowered, lookup}, items);
-  if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, options.fuse, *plan);
+  if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, epilogues, options.fuse, *plan);
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), std::move(epilogues), *plan, lookup, options);
   if (Status s = whole ? emitter.run_whole(*std::move(whole)) : emitter.run(); !s) return std::move(s).error();
   if (plan->depth > options.max_depth)
