@@ -45,7 +45,14 @@ bool is_plain(const Nest& nest, const NestNode& n) {
 class Choice {
  public:
   Choice(const Nest& nest, Flags needed, Flags stored)
-      : nest_(nest), needed_(std::move(needed)), stored_(std::move(stored)), kept_(needed_) {}
+      : nest_(nest), needed_(std::move(needed)), stored_(std::move(stored)), kept_(needed_), reached_(needed_) {
+    for (std::size_t k = reached_.size(); k-- > 0;) {
+      const NestNode& n = nest_.nodes[k];
+      if (!reached_[k] || !is_cheap(n)) continue;
+      for (std::uint32_t in : n.in)
+        if (in != kNoNode) reached_[in] = 1;
+    }
+  }
 
   bool search() {
     std::int64_t best = price(kept_);
@@ -72,23 +79,24 @@ class Choice {
   Flags instead(std::size_t add, bool with_loads) const {
     Flags with = kept_;
     if (add < with.size()) with[add] = 1;
-    for (std::size_t v = 0; v < with.size() && with_loads; ++v) with[v] |= is_plain(nest_, nest_.nodes[v]);
+    for (std::size_t v = 0; v < with.size() && with_loads; ++v)
+      with[v] |= reached_[v] && is_plain(nest_, nest_.nodes[v]);
     for (const bool loads : {false, true})
       for (std::size_t v = with.size(); v-- > 0;)
         if (with[v] && v != add && is_plain(nest_, nest_.nodes[v]) == loads && !follows(with, v)) with[v] = 1;
     return with;
   }
   bool may_keep(std::size_t v) const {
-    return nest_.nodes[v].kind == NestNodeKind::Op || is_plain(nest_, nest_.nodes[v]);
+    return reached_[v] && (nest_.nodes[v].kind == NestNodeKind::Op || is_plain(nest_, nest_.nodes[v]));
   }
   bool is_free(const NestNode& n) const {
     if (n.kind == NestNodeKind::Load) return is_plain(nest_, n) && is_small(nest_, nest_.accesses[n.access]);
     return n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Iota;
   }
-  // Whether a node follows from what is there in cheap ops.
-  bool is_cheap(const NestNode& n, const Flags& there) const {
-    if (is_free(n)) return true;
-    if (n.kind != NestNodeKind::Op || cost(n) > 1) return false;
+  static bool is_cheap(const NestNode& n) { return n.kind == NestNodeKind::Op && cost(n) <= 1; }
+  // Whether a node follows from what is there.
+  bool follows_from(const Flags& there, const NestNode& n) const {
+    if (!is_cheap(n)) return is_free(n);
     return std::ranges::all_of(n.in, [&](std::uint32_t in) { return in == kNoNode || there[in]; });
   }
   // Takes `v` out; false, and it is to be put back, if not all that is needed follows from the others.
@@ -96,7 +104,8 @@ class Choice {
     kept[v] = 0;
     Flags there = kept;
     for (std::size_t k = 0; k < there.size(); ++k) {
-      if (!there[k]) there[k] = is_cheap(nest_.nodes[k], there);
+      if (!reached_[k]) continue;
+      if (!there[k]) there[k] = follows_from(there, nest_.nodes[k]);
       if (needed_[k] && !there[k]) return false;
     }
     return true;
@@ -121,6 +130,7 @@ class Choice {
 
   const Nest& nest_;
   Flags needed_, stored_, kept_;
+  Flags reached_;  // from what is needed, through cheap ops
 };
 
 class Chooser {
