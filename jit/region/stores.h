@@ -21,6 +21,6 @@ namespace tfvm {
 // new have the bases from `bases` on; the bytes of each are returned. `live_out`, by base: values that are somebody
 // else's as well. `large`: points from which on memory costs more than ops.
 std::vector<std::int64_t> choose_stores(std::vector<FuseItem>& items, std::uint32_t bases,
-                                        std::span<const std::uint8_t> live_out, std::int64_t large = 1 << 15);
+                                        std::span<const std::uint8_t> live_out, std::int64_t large);
 
 }  // namespace tfvm

@@ -33,6 +33,7 @@ struct Way {
     o.fuse.enabled = fusion;
     o.straight = straight;
     if (tiers.options().tier == Tier::Interp) o.fuse.recompute = false;
+    o.fuse.large = o.large_product = straight ? PlanOptions{}.large_product : 1;  // what is done with large values, too
     return o;
   }
 };

@@ -3,6 +3,8 @@
 #include "vm/plan/epilogues.h"
 
 #include <cstring>
+#include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -96,27 +98,37 @@ std::size_t epilogues(const Plan& plan) {
   return n;
 }
 
-// The same bits as the interpreter's, and so many epilogues.
-void expect_epilogues(std::size_t count, std::string_view f, const std::vector<Shape>& dims) {
-  for (const DType dtype : {DType::F32, DType::F64}) {
+// The same bits as the interpreter's. How many epilogues there are.
+std::size_t run(std::string_view program, std::string_view f, DType dtype, const std::vector<Shape>& dims) {
+  std::size_t count = 0;
+  const auto compare = [&] {
     std::vector<Tensor> in;
     for (const Shape& d : dims) in.push_back(tensor(dtype, d, static_cast<int>(in.size())));
-    test::Made plain({.tier = Tier::Interp}, kProgram, f, in);
+    test::Made plain({.tier = Tier::Interp}, program, f, in);
     const auto expected = plain.call(in);
     ASSERT_TRUE(expected);
     for (const std::optional<Isa> isa : {std::optional<Isa>{}, std::optional<Isa>{Isa::Avx2}}) {
-      test::Made fast({.tier = Tier::Jit, .isa = isa}, kProgram, f, in);
-      if (NestCompiler::is_available()) {
-        EXPECT_EQ(epilogues(*fast.f.plan), count) << f;
-      }
+      test::Made fast({.tier = Tier::Jit, .isa = isa}, program, f, in);
+      count = epilogues(*fast.f.plan);
       for (int round = 0; round < 2; ++round) {
         const auto got = fast.call(in);
         ASSERT_TRUE(got);
         for (std::size_t r = 0; r < got->size(); ++r)
           ASSERT_EQ(std::memcmp((*got)[r].data(), (*expected)[r].data(), static_cast<std::size_t>((*got)[r].bytes())),
                     0)
-              << f << " result " << r;
+              << program << f << " result " << r;
       }
+    }
+  };
+  compare();
+  return count;
+}
+
+void expect_epilogues(std::size_t count, std::string_view f, const std::vector<Shape>& dims) {
+  for (const DType dtype : {DType::F32, DType::F64}) {
+    const std::size_t found = run(kProgram, f, dtype, dims);
+    if (NestCompiler::is_available()) {
+      EXPECT_EQ(found, count) << f;
     }
   }
 }
@@ -138,6 +150,34 @@ TEST(Epilogues, LeaveMemoryThatACallerMayShare) { expect_epilogues(0, "residual"
 TEST(Epilogues, AreNotThoseThatGoAcross) { expect_epilogues(0, "across", {{100, 60}, {60, 80}, {80, 100}}); }
 TEST(Epilogues, MoveUp) { expect_epilogues(1, "later", {{100, 60}, {60, 80}, {80}}); }
 TEST(Epilogues, OfSmallProductsAreSteps) { expect_epilogues(0, "bias", {{10, 10}, {10, 10}, {10}}); }
+
+// Products of any size with a few ops behind them, of rows, columns, scalars and matrices.
+TEST(Epilogues, Random) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  std::size_t found = 0;
+  for (int k = 0; k < 60 && !HasFailure(); ++k) {
+    const auto m = static_cast<std::int64_t>(1 + below(300)), n = static_cast<std::int64_t>(1 + below(700));
+    const auto inner = static_cast<std::int64_t>(1 + below(below(4) == 0 ? 600 : 60));
+    constexpr const char* kOps[] = {"add", "sub", "mul", "max", "zmul"};
+    constexpr const char* kOperands[] = {"%row", "%column", "%matrix", "%p", "0.5"};
+    std::string text =
+        "func @f(%x: f[m,k], %w: f[k,n], %row: f[n], %column: f[m,1], %matrix: f[m,n]) {\n  %p = matmul %x, %w\n";
+    std::string last = "%p", results;
+    for (std::size_t op = 0, count = 1 + below(4); op < count; ++op) {
+      const std::string value = "%v" + std::to_string(op);
+      text += "  " + value + " = " + kOps[below(std::size(kOps))] + " " + last + ", " + kOperands[below(5)] + "\n";
+      last = value;
+      if (below(3) == 0) results += ", " + value;
+    }
+    if (below(2)) text += "  %t = tanh " + last + "\n", last = "%t";
+    text += "  ret " + last + results + "\n}\n";
+    found += run(text, "f", below(3) ? DType::F32 : DType::F64, {{m, inner}, {inner, n}, {n}, {m, 1}, {m, n}});
+  }
+  if (NestCompiler::is_available()) {
+    EXPECT_GT(found, 20u);
+  }
+}
 
 }  // namespace
 }  // namespace tfvm

@@ -9,8 +9,7 @@ namespace tfvm {
 
 namespace {
 
-constexpr std::int64_t kLeast = 4096;  // elements of a product that is worth it
-constexpr std::uint32_t kReach = 64;   // items that a nest moves up
+constexpr std::uint32_t kReach = 64;  // items that a nest moves up
 
 // The elements of `base`, a matrix of so many elements in row-major order, are what the nest loads at its points.
 bool goes_along(const Nest& nest, std::uint32_t base, std::int64_t elements) {
@@ -31,14 +30,15 @@ bool goes_along(const Nest& nest, std::uint32_t base, std::int64_t elements) {
 
 class Finder {
  public:
-  Finder(const PlanParts& p, std::vector<FuseItem>& items) : p_(p), items_(items), uses_(find_uses(p.low, items)) {}
+  Finder(const PlanParts& p, std::vector<FuseItem>& items, std::int64_t large)
+      : p_(p), items_(items), large_(std::max<std::int64_t>(large, 1)), uses_(find_uses(p.low, items)) {}
 
   std::vector<std::uint8_t> run() {
     std::vector<std::uint8_t> found(items_.size(), 0);
     for (std::uint32_t i = 0; i + 1 < items_.size(); ++i) {
       if (items_[i].nest) continue;
       const Kernel& kernel = p_.low.sources[items_[i].origins.front()].kernel;
-      if (kernel.rows * kernel.cols < kLeast || items_[i].writes.size() != 1) continue;
+      if (kernel.rows * kernel.cols < large_ || items_[i].writes.size() != 1) continue;
       const std::uint32_t last = std::min(static_cast<std::uint32_t>(items_.size()), i + 1 + kReach);
       for (std::uint32_t j = i + 1; j < last && !found[i]; ++j) {
         if (!items_[j].nest || !goes_along(*items_[j].nest, items_[i].writes[0], kernel.rows * kernel.cols)) continue;
@@ -75,13 +75,14 @@ class Finder {
 
   const PlanParts& p_;
   std::vector<FuseItem>& items_;
+  std::int64_t large_;
   BaseUses uses_;
 };
 
 }  // namespace
 
-std::vector<std::uint8_t> find_epilogues(const PlanParts& parts, std::vector<FuseItem>& items) {
-  return Finder(parts, items).run();
+std::vector<std::uint8_t> find_epilogues(const PlanParts& parts, std::vector<FuseItem>& items, std::int64_t large) {
+  return Finder(parts, items, large).run();
 }
 
 void keep_operands(std::span<const FuseItem> items, std::span<const std::uint8_t> epilogues, BaseUses& uses) {

@@ -26,12 +26,13 @@ class PlanGate : public FuseGate {
 struct PlanOptions {
   FuseOptions fuse;
   InlineLimits inlining;
-  Tiers* tiers = nullptr;          // null: the block interpreter alone
-  bool straight = false;           // small functions as one point: for machine code
-  bool keep_nests = false;         // for dumps
-  bool note_fusion = false;        // for reports
-  PlanGate* gate = nullptr;        // see vm/bisect/bisect.h; outlives the plans' making
-  std::uint32_t max_depth = 1000;  // of nested calls and control flow: each level of a run uses stack
+  Tiers* tiers = nullptr;             // null: the block interpreter alone
+  bool straight = false;              // small functions as one point: for machine code
+  bool keep_nests = false;            // for dumps
+  bool note_fusion = false;           // for reports
+  std::int64_t large_product = 4096;  // elements from which on a product has an epilogue (epilogues.h)
+  PlanGate* gate = nullptr;           // see vm/bisect/bisect.h; outlives the plans' making
+  std::uint32_t max_depth = 1000;     // of nested calls and control flow: each level of a run uses stack
 };
 
 // The defaults; TFVM_NO_FUSION=1 leaves nests apart, for tests.
