@@ -135,6 +135,8 @@ void Body::inst(LaneId v) {
       return select(v);
     case LaneOp::Next:
       return r_.carry_on(e_.carries);
+    case LaneOp::While:
+      return end_of_trips(v);
     case LaneOp::Call:
       return code_.calls()[code_[v].bits].masks.empty() ? call(v) : rare_call(v);
     case LaneOp::MaskAnd:

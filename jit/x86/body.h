@@ -52,6 +52,8 @@ class Body {
   void place(LaneId v);
   void upper(LaneId v);
   void check(LaneId v);
+  void end_of_trips(LaneId v);
+  void any_of_rest(int width);
   void call(LaneId v);
   void rare_call(LaneId v);
   void any_lane(const std::vector<LaneId>& masks);

@@ -1,4 +1,4 @@
-// Places in the frame, and lanes moved down.
+// Places in the frame, lanes moved down, and ways out of a line.
 #include "jit/x86/body.h"
 
 namespace tfvm::x86 {
@@ -41,6 +41,40 @@ void Body::check(LaneId v) {
   r_.restore_sums();
   a_.test(ax::eax, trip_ == Trip::One ? 1 : (1 << lanes_of(i.width)) - 1);
   a_.jnz(e_.redo);
+}
+
+void Body::end_of_trips(LaneId v) {
+  const int width = code_[v].width;
+  if (trip_ == Trip::Rest)
+    any_of_rest(width);
+  else
+    any_lane(code_.condition);
+  const aj::Label goes_on = a_.newLabel();
+  a_.test(ax::eax, trip_ == Trip::One ? 1 : (1 << lanes_of(width)) - 1);
+  a_.jnz(goes_on);
+  r_.bring_home(e_.carries);
+  a_.jmp(e_.done);
+  a_.bind(goes_on);
+}
+
+// eax: lanes of the rest that have the condition.
+void Body::any_of_rest(int width) {
+  for (std::size_t k = 0; k < code_.condition.size(); ++k) {
+    const ax::Gp to = k ? ax::edx : ax::eax;
+    const ax::Reg mask = r_.reg(code_.condition[k]);
+    const ax::Mem rest = rest_mask(width, static_cast<int>(k));
+    if (e_.is_avx512) {
+      a_.kmovw(to, mask.as<ax::KReg>());
+      a_.and_(to, rest);
+    } else {
+      const ax::Vec t = r_.temp();
+      a_.vandps(t, mask.as<ax::Vec>(), rest);
+      width == 4 ? a_.vmovmskps(to, t) : a_.vmovmskpd(to, t);
+      r_.unpin(t);
+    }
+    r_.unpin(mask);
+    if (k) a_.or_(ax::eax, ax::edx);
+  }
 }
 
 // Within the half, quarter, … that the lanes fill, one instruction each.

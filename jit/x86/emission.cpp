@@ -108,7 +108,8 @@ void set_rest_masks(Emission& e) {
   };
   bool uses[2] = {false, false};
   for (LaneId v = 0; v < e.code.size(); ++v)
-    if (e.code[v].op == LaneOp::Load || e.code[v].op == LaneOp::Store || e.code[v].op == LaneOp::RestMask)
+    if (e.code[v].op == LaneOp::Load || e.code[v].op == LaneOp::Store || e.code[v].op == LaneOp::RestMask ||
+        e.code[v].op == LaneOp::While)
       uses[e.code[v].width == 8] = true;
   for (int k = 0; uses[0] && k < e.code.parts(4); ++k) mask(e.rest4[static_cast<std::size_t>(k)], 4, k);
   for (int k = 0; uses[1] && k < e.code.parts(8); ++k) mask(e.rest8[static_cast<std::size_t>(k)], 8, k);

@@ -33,7 +33,7 @@ struct Emission {
   std::int32_t call_in[3] = {0, 0, 0}, call_out = 0, call_saved = 0;  // buffers of calls
   aj::Label caller, rare_caller;  // what calls rax on these buffers, of ecx lanes; the other one keeps registers
   std::uint64_t kept = 0;         // of rare calls, as Registers::live gives them
-  aj::Label redo;                 // where LaneOp::Check leads
+  aj::Label redo, done;           // where LaneOp::Check leads, and LaneOp::While
   bool is_light = false;          // a single point: no register is saved, arguments are only read at first, from rsi
   bool is_streaming = false;      // whole trips store past the caches
   bool few_registers = false;

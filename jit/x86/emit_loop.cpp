@@ -35,6 +35,7 @@ class LoopEmitter {
     place_carries();
     enter(e_);
     for (std::size_t k = 0; k < shape_.accesses.size(); ++k) set_pointer(e_, k);
+    if (is_while()) begin_count();
     if (shape_.one) {
       a_.xor_(ax::r12d, ax::r12d);
       group(Trip::One);
@@ -44,6 +45,7 @@ class LoopEmitter {
       loops();
       add_body(shared_last_, Trip::Whole);
     }
+    if (is_while()) end_count();
     leave(e_);
     for (Body& b : bodies_) b.emit_rare_calls();
     finish(e_, holder_);
@@ -52,12 +54,16 @@ class LoopEmitter {
 
  private:
   int outer() const { return shape_.loops > 0 ? shape_.loops - 1 : 0; }
+  bool is_while() const { return loop_.condition != kNoNode; }
   bool is_fixed(std::uint32_t access) const { return loop_.by_trip[access] == ByTrip::Fixed; }
   bool is_same(LaneId v) const;
   void lower();
   void split();
+  void condition_first();
   void lay_out();
   void place_carries();
+  void begin_count();
+  void end_count();
   void loops();
   void group(Trip trip);
   void step(bool is_back);
@@ -75,13 +81,12 @@ class LoopEmitter {
   ax::Assembler a_;
   LaneCode code_;
   Emission e_;
-  std::vector<LaneId> reads_;                 // of carries, per register's worth
-  LaneId next_ = 0;                           // the end of a trip
+  LaneId while_ = kNoLane, next_ = 0;         // the ends of all trips, and of one
   std::vector<LaneId> before_, trip_, last_;  // code that runs once before the trips, in each, and once behind them
   std::vector<LaneId> shared_last_;           // and behind all
   std::vector<std::uint8_t> same_;            // per value: the same in all trips
   std::vector<std::int32_t> counters_;
-  std::int32_t lane_ = 0;  // where the index of the group's first lane is kept
+  std::int32_t count_ = 0, most_ = 0, left_ = 0;  // LoopNest::count, its address; trips of a group, of those the least
   std::deque<Body> bodies_;
 };
 
@@ -94,9 +99,14 @@ void LoopEmitter::lower() {
     const std::vector<LaneId> read = is_bool ? low.masks(c.read, 4) : low.value(c.read).parts;
     const std::vector<LaneId> next = is_bool ? low.masks(c.next, 4) : low.value(c.next).parts;
     for (std::size_t k = 0; k < next.size(); ++k) {  // one read may serve all parts, if all lanes have one element
-      reads_.push_back(read[k]);
+      code_.carried.push_back(read[k]);
       code_.next.push_back(next[k]);
     }
+  }
+  if (is_while()) {
+    const int width = low.mask_width(loop_.condition);
+    code_.condition = low.masks(loop_.condition, width);
+    while_ = code_.add({LaneOp::While, static_cast<std::uint8_t>(width), 0, {}, 0});
   }
   next_ = code_.add({LaneOp::Next, 4, 0, {}, 0});
   std::size_t at = 0;
@@ -110,7 +120,7 @@ void LoopEmitter::lower() {
           .push_back(code_.add({is_bool ? LaneOp::StoreBool : LaneOp::Store,
                                 static_cast<std::uint8_t>(width),
                                 static_cast<std::uint8_t>(k),
-                                {reads_[at++], c.last, kNoLane},
+                                {code_.carried[at++], c.last, kNoLane},
                                 0}));
   }
 }
@@ -129,6 +139,7 @@ bool LoopEmitter::is_same(LaneId v) const {
     case LaneOp::StoreBool:
     case LaneOp::StoreHalf:
     case LaneOp::Next:
+    case LaneOp::While:
     case LaneOp::Call:
     case LaneOp::CallPart:
       return false;
@@ -142,7 +153,7 @@ bool LoopEmitter::is_same(LaneId v) const {
 void LoopEmitter::split() {
   const std::vector<std::uint8_t> needed = code_.mark_needed();
   std::vector<std::uint8_t> is_read(code_.size(), 0), used(code_.size(), 0);
-  for (std::size_t k = 0; k < reads_.size(); ++k) is_read[reads_[k]] = reads_[k] != code_.next[k];
+  for (std::size_t k = 0; k < code_.carried.size(); ++k) is_read[code_.carried[k]] = code_.carried[k] != code_.next[k];
   same_.assign(code_.size(), 0);
   e_.home.assign(code_.size(), -1);
   for (LaneId v = 0; v <= next_; ++v) {
@@ -154,9 +165,22 @@ void LoopEmitter::split() {
     (same_[v] || is_read[v] ? before_ : trip_).push_back(v);
     if (!same_[v] && !is_read[v]) code_.for_operands(v, [&](LaneId in) { used[in] = 1; });
   }
-  for (LaneId v : reads_) used[v] = 1;
+  for (LaneId v : code_.carried) used[v] = 1;
   for (LaneId v : before_)
     if (used[v]) e_.home[v] = e_.frame.take(e_.reg_bytes());
+  if (is_while()) condition_first();
+}
+
+// What the condition needs, the way out, then the others.
+void LoopEmitter::condition_first() {
+  std::vector<std::uint8_t> asked(code_.size(), 0);
+  for (LaneId m : code_.condition) asked[m] = 1;
+  for (LaneId v = while_; v-- > 0;)
+    if (asked[v]) code_.for_operands(v, [&](LaneId in) { asked[in] = 1; });
+  for (LaneId v = 0; v < while_; ++v)  // with a call all that it gives
+    if (code_[v].op == LaneOp::CallPart) asked[v] = asked[code_[v].in[0]];
+  asked[while_] = 1;
+  std::ranges::stable_partition(trip_, [&](LaneId v) { return asked[v] != 0; });
 }
 
 void LoopEmitter::lay_out() {
@@ -173,7 +197,8 @@ void LoopEmitter::lay_out() {
       p.is_indexed = shape_.one && loop_.by_trip[k] == ByTrip::Indexed;
     }
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
-  lane_ = e_.frame.take(8);
+  if (is_while())
+    for (std::int32_t* at : {&count_, &most_, &left_}) *at = e_.frame.take(8);
   take_places(e_);
 }
 
@@ -181,10 +206,11 @@ void LoopEmitter::lay_out() {
 void LoopEmitter::place_carries() {
   const int most = e_.few_registers ? 2 : e_.is_avx512 ? 20 : 9;
   int taken = 0;
-  for (std::size_t k = 0; k < reads_.size(); ++k) {
-    const auto first = std::ranges::find(reads_, reads_[k]) - reads_.begin();  // one element of all lanes is in one
-    if (reads_[k] == code_.next[k] || first < static_cast<std::ptrdiff_t>(k)) continue;
-    Carried c{reads_[k], code_.next[k], -1, e_.home[reads_[k]]};
+  for (std::size_t k = 0; k < code_.carried.size(); ++k) {
+    const auto first = std::ranges::find(code_.carried, code_.carried[k]) -
+                       code_.carried.begin();  // one element of all lanes is in one
+    if (code_.carried[k] == code_.next[k] || first < static_cast<std::ptrdiff_t>(k)) continue;
+    Carried c{code_.carried[k], code_.next[k], -1, e_.home[code_.carried[k]]};
     const bool is_mask_register = e_.is_avx512 && is_mask(code_[c.read].op);
     if (!is_mask_register && taken < most) c.reg = e_.registers() - 1 - taken++;
     e_.carries.push_back(c);
@@ -209,8 +235,9 @@ void LoopEmitter::group(Trip trip) {
   add_body(before_, trip);
   for (const Carried& c : e_.carries)
     if (c.reg >= 0) a_.vmovups(e_.vec(c.reg), e_.at(c.home));
-  a_.mov(kTrips, e_.arg(arg_trips(shape_)));
+  a_.mov(kTrips, is_while() ? e_.at(most_) : e_.arg(arg_trips(shape_)));
   const aj::Label again = a_.newLabel();
+  e_.done = a_.newLabel();
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
   prefetch(trip);
@@ -221,7 +248,27 @@ void LoopEmitter::group(Trip trip) {
   step(true);
   for (const Carried& c : e_.carries)
     if (c.reg >= 0) a_.vmovups(e_.at(c.home), e_.vec(c.reg));
+  if (is_while()) {
+    a_.bind(e_.done);
+    a_.mov(ax::rax, e_.at(left_));
+    a_.cmp(kTrips, ax::rax);
+    a_.cmovl(ax::rax, kTrips);
+    a_.mov(e_.at(left_), ax::rax);
+  }
   add_body(last_, trip);
+}
+
+void LoopEmitter::begin_count() {
+  a_.mov(ax::rax, ax::ptr(ax::rcx, static_cast<std::int32_t>(loop_.count) * 8));
+  a_.mov(e_.at(count_), ax::rax);
+  a_.mov(ax::rax, ax::ptr(ax::rax));
+  for (std::int32_t at : {most_, left_}) a_.mov(e_.at(at), ax::rax);
+}
+
+void LoopEmitter::end_count() {
+  a_.mov(ax::rax, e_.at(count_));
+  a_.mov(ax::rcx, e_.at(left_));
+  a_.mov(ax::ptr(ax::rax), ax::rcx);
 }
 
 // Accesses move on by a trip, or back by all of them.

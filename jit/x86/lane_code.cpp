@@ -60,7 +60,7 @@ bool is_mask(LaneOp op) {
 
 bool has_effect(LaneOp op) {
   return op == LaneOp::Store || op == LaneOp::StoreBool || op == LaneOp::StoreHalf || op == LaneOp::StorePlace ||
-         op == LaneOp::SetSum || op == LaneOp::Next || op == LaneOp::Check;
+         op == LaneOp::SetSum || op == LaneOp::Next || op == LaneOp::While || op == LaneOp::Check;
 }
 bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 

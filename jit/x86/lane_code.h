@@ -26,21 +26,6 @@ struct LaneInst {
   friend bool operator==(const LaneInst&, const LaneInst&) = default;
 };
 
-// A register's worth of the frame: at an offset, to which a register may be added.
-struct Place {
-  std::int32_t offset = 0;
-  std::int8_t gp = -1;          // none
-  std::uint8_t scale = 0;       // log2 of the bytes that one of it counts
-  std::uint64_t bits() const {  // gp + 1, so that none is 0
-    return static_cast<std::uint32_t>(offset) | static_cast<std::uint64_t>(gp + 1) << 32 | std::uint64_t{scale} << 40;
-  }
-  static Place of(std::uint64_t bits) {
-    return {static_cast<std::int32_t>(bits), static_cast<std::int8_t>((bits >> 32 & 255) - 1),
-            static_cast<std::uint8_t>(bits >> 40)};
-  }
-  Place operator+(std::int32_t bytes) const { return {offset + bytes, gp, scale}; }
-};
-
 // A value of the nest over the lanes of a trip. bool is a mask in one or both widths.
 struct Lanes {
   DType dtype = DType::F32;
@@ -93,7 +78,8 @@ class LaneCode {
   std::vector<std::uint8_t> mark_needed() const;
 
   std::vector<LaneId> rare;  // masks of lanes for which the function being traced is not what was traced
-  std::vector<LaneId> next;  // of a loop: per carry
+  // Of a loop, per carry: the values that a trip begins with, and ends with. Of LaneOp::While: the masks, per part.
+  std::vector<LaneId> carried, next, condition;
 
  private:
   bool is_extreme(LaneInst& select) const;  // then it is one
@@ -130,6 +116,10 @@ void LaneCode::for_operands(LaneId v, Fn fn) const {
       return fn(i.in[0]);
     case LaneOp::Next:
       for (LaneId n : next) fn(n);
+      return;
+    case LaneOp::While:
+      for (LaneId m : condition) fn(m);
+      for (LaneId r : carried) fn(r);
       return;
     case LaneOp::Call: {
       const LaneCall& c = calls_[i.bits];

@@ -57,6 +57,7 @@ enum class LaneOp : std::uint8_t {
   IntToFloat,
   FloatToInt,  // FloatToInt truncates; outside the range gives the least integer
   Next,        // the end of a trip of a loop: LaneCode::next are what its carries are in the next one
+  While,       // no lane of LaneCode::condition is set: the trips end here, with LaneCode::carried as they are
   RestMask,    // the lanes of the Rest trip; imm: part
   Check,       // a lane of in[0] is set: the line is left, to be run exactly; imm: 1 where in[0] is of all lanes
   Upper,       // lanes from imm on, moved down to the first
@@ -66,6 +67,21 @@ enum class LaneOp : std::uint8_t {
   SetSum,      // in[0]: the value as it ends; imm: 1 in whole trips only, 2 in the Rest trip only
   Call,        // bits: index into calls; its results are the CallPart instructions behind it
   CallPart,    // in[0]: the Call; imm: part
+};
+
+// A register's worth of the frame: at an offset, to which a register may be added.
+struct Place {
+  std::int32_t offset = 0;
+  std::int8_t gp = -1;          // none
+  std::uint8_t scale = 0;       // log2 of the bytes that one of it counts
+  std::uint64_t bits() const {  // gp + 1, so that none is 0
+    return static_cast<std::uint32_t>(offset) | static_cast<std::uint64_t>(gp + 1) << 32 | std::uint64_t{scale} << 40;
+  }
+  static Place of(std::uint64_t bits) {
+    return {static_cast<std::int32_t>(bits), static_cast<std::int8_t>((bits >> 32 & 255) - 1),
+            static_cast<std::uint8_t>(bits >> 40)};
+  }
+  Place operator+(std::int32_t bytes) const { return {offset + bytes, gp, scale}; }
 };
 
 bool is_mask(LaneOp op);

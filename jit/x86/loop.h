@@ -26,11 +26,20 @@ struct LoopValue {
 
 // No memory that is written is read, but for carries: `last` may be the memory of the carry's own access, point by
 // point. Extents may be anything, trips are at least 1.
+//
+// With a condition it is a `while`: nothing is stored within it and no access moves. As a trip begins, a group of lanes
+// asks for the condition, and goes on where one of them has it. So a trip must not change a lane that has not, where
+// others have.
 struct LoopNest {
   Nest body;  // no reductions; its stores are made in each trip
   std::int64_t trips = 1;
   std::vector<std::int64_t> strides, store_strides;  // elements from trip to trip: of body.accesses, of body.stores
   std::vector<LoopValue> carries;
+  std::uint32_t condition = kNoNode;  // a bool node; `trips` is then 1, and means nothing
+  // Base of an i64: the trips that a group may make, at least 1. The code leaves there how many of them the group that
+  // made most of them did not need; 0: it did not come to the end, and the loop is to be run again from its last
+  // values.
+  std::uint32_t count = 0;
 };
 
 }  // namespace tfvm

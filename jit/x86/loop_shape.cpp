@@ -45,6 +45,8 @@ class TakeLoopApart {
     choose_inner(loops_);
     choose_registers();
     accesses();
+    out_.shape.condition = loop_.condition;
+    out_.shape.count = loop_.count;
     if (!in_reach_) return Error(Code::Unsupported, "a stride is beyond what vector indices reach");
     arguments();
     return std::move(out_);
@@ -180,6 +182,7 @@ std::string key(const LoopShape& s) {
   for (ByTrip b : s.by_trip) k += static_cast<char>(b);
   for (const LoopShape::Carry& c : s.carries)
     for (std::uint32_t v : {c.read, c.next, c.last}) k += std::to_string(v) + ' ';
+  if (s.condition != kNoNode) k += "while" + std::to_string(s.condition) + ' ' + std::to_string(s.count) + ' ';
   return k + key(s.nest);
 }
 

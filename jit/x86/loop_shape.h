@@ -22,6 +22,7 @@ struct LoopShape {
     std::uint32_t last = 0;            // access
   };
   std::vector<Carry> carries;
+  std::uint32_t condition = kNoNode, count = 0;  // node, base: of LoopNest
 };
 
 // Arguments behind those of the nest: trips; what the index moves by in a trip, and by which it is set back at the end;

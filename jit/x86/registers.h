@@ -47,6 +47,8 @@ class Registers {
   // Carries are where they are as a trip begins; at its end, the next ones are put there.
   void begin_trip(std::span<const Carried> carries);
   void carry_on(std::span<const Carried> carries);
+  // Within a trip: the carries that began it, to their homes. For a way out: what is in registers here stays as it was.
+  void bring_home(std::span<const Carried> carries);
   // A sum from line to line: in `id` as the line begins, and as it ends.
   void begin_sum(LaneId v, int id);
   void end_sum(LaneId v, int id);

@@ -83,4 +83,14 @@ void Registers::carry_on(std::span<const Carried> carries) {
   }
 }
 
+void Registers::bring_home(std::span<const Carried> carries) {
+  for (const bool is_spilled : {false, true})
+    for (const Carried& c : carries) {
+      const int at = values_[c.read].reg;
+      if (c.reg < 0 || (at < 0) != is_spilled) continue;
+      if (is_spilled) a_.vmovups(vec(0), memory(c.read));  // all registers are free by now
+      a_.vmovups(slot(c.home), vec(is_spilled ? 0 : at));
+    }
+}
+
 }  // namespace tfvm::x86

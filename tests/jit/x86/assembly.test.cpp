@@ -6,7 +6,7 @@
 #include "jit/region/block_op.h"
 #include "jit/region/build.h"
 #include "jit/x86/emit.h"
-#include "random_nest.h"
+#include "random_loop.h"
 
 namespace tfvm {
 
@@ -15,17 +15,28 @@ namespace {
 constexpr DType kTypes[] = {DType::Bool, DType::I32, DType::U32, DType::I64, DType::U64,
                             DType::F32,  DType::F64, DType::F16, DType::BF16};
 
-// The number of targets that there is code for.
-int assemble(const Nest& nest) {
+Status emit(const x86::NestShape& s, x86::Target target, asmjit::CodeHolder& code) {
+  return x86::emit_nest(s, target, code);
+}
+Status emit(const x86::LoopShape& s, x86::Target target, asmjit::CodeHolder& code) {
+  return x86::emit_loop(s, target, code);
+}
+
+const Nest& nest_of(const Nest& n) { return n; }
+const Nest& nest_of(const LoopNest& n) { return n.body; }
+
+// The number of targets that there is code for, of a nest or a loop.
+template <class Code>
+int assemble(const Code& made_of) {
   int made = 0;
   for (const bool is_avx512 : {false, true}) {
-    const auto shaped = x86::take_apart(nest, is_avx512 ? 64 : 32);
+    const auto shaped = x86::take_apart(made_of, is_avx512 ? 64 : 32);
     if (!shaped || shaped->is_empty) continue;
     for (const bool few_registers : {false, true}) {
       asmjit::CodeHolder code;
       code.init(asmjit::Environment::host());
-      const Status s = x86::emit_nest(shaped->shape, {is_avx512, few_registers, true}, code);
-      EXPECT_TRUE(s) << s.error().message << (is_avx512 ? " for AVX-512 of\n" : " of\n") << text(nest);
+      const Status s = emit(shaped->shape, {is_avx512, few_registers, true}, code);
+      EXPECT_TRUE(s) << s.error().message << (is_avx512 ? " for AVX-512 of\n" : " of\n") << text(nest_of(made_of));
       ++made;
     }
   }
@@ -75,6 +86,19 @@ TEST(Assembly, OfRandomNests) {
     made += assemble(random_nest(rng, options).nest);
   }
   EXPECT_GT(made, 3000);
+}
+
+TEST(Assembly, OfRandomLoops) {
+  std::mt19937_64 rng(12);
+  int made = 0;
+  for (int k = 0; k < 600; ++k) {
+    RandomNestOptions options;
+    options.dtype = kTypes[static_cast<std::size_t>(k) % 7];  // those that loops may carry
+    options.dtypes.assign(std::begin(kTypes), std::begin(kTypes) + 7);
+    options.ops = k % 5 == 0 ? 60 : 8;
+    made += assemble((k % 2 ? random_while(rng, options) : random_loop(rng, options, 3)).loop);
+  }
+  EXPECT_GT(made, 2000);
 }
 
 }  // namespace
