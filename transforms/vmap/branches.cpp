@@ -1,5 +1,6 @@
 // cond and switch. An unbatched predicate stays a branch. A batched one runs each branch that some lane takes.
 #include <algorithm>
+#include <unordered_set>
 
 #include "transforms/values.h"
 #include "transforms/vmap/control.h"
@@ -34,14 +35,38 @@ ValueId repeat_first(BatchCtx& c, ValueId mask, ValueId v) {
   return select_lanes(c, mask, v, c.add_batch(lane));
 }
 
+namespace {
+
+bool is_harmless(Op op) {
+  const OpKind k = info(op).kind;
+  return is_elementwise(k) || k == OpKind::Shape || k == OpKind::Reduce || op == Op::constant ||
+         op == Op::stop_gradient;
+}
+
+}  // namespace
+
 bool is_harmless(const Tables& t, FunctionId f) {
   const Body& body = t.bodies[f.body];
-  if (body.effects) return false;
-  return std::ranges::all_of(body.ops, [](Op op) {
-    const OpKind k = info(op).kind;
-    return is_elementwise(k) || k == OpKind::Shape || k == OpKind::Reduce || op == Op::constant ||
-           op == Op::stop_gradient;
-  });
+  return !body.effects && std::ranges::all_of(body.ops, [](Op op) { return is_harmless(op); });
+}
+
+bool is_harmless_body(const Tables& t, FunctionId f) {
+  std::vector<FunctionId> all{f};
+  std::unordered_set<FunctionId> seen{f};
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Body& body = t.bodies[all[k].body];
+    if (body.effects) return false;
+    for (std::uint32_t i = 0; i < body.num_instrs(); ++i) {
+      const Op op = body.ops[i];
+      if (op == Op::call) {
+        const FunctionId g = t.attrs.get_func(body.attrs[i], Key::callee);
+        if (seen.insert(g).second) all.push_back(g);
+      } else if (op != Op::dot_general && !is_harmless(op)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool runs_on_all(BatchCtx& c, FunctionId f, FunctionId source) {

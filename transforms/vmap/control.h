@@ -33,6 +33,8 @@ ValueId select_lanes(BatchCtx& c, ValueId mask, ValueId yes, ValueId no);
 // The function only computes, with elementwise, shape and reduction ops: running it on a lane that did not ask for it
 // can't be seen.
 bool is_harmless(const Tables& t, FunctionId f);
+// The same with products of matrices, and with calls of such functions: of what runs anyhow, as a loop's body does.
+bool is_harmless_body(const Tables& t, FunctionId f);
 
 // Code that some lanes don't enter may run on all of them as they are: it is harmless, or it has a collective, which
 // takes all lanes wherever they are; such code must not fail (an error). `f` is `source`, batched.

@@ -58,7 +58,7 @@ FunctionId live_body(BatchCtx& c, const While& w, FunctionId cond, FunctionId bo
   const std::int64_t lanes[] = {c.axis.size};
   const ValueId live = b.param(c.t().types.tensor(DType::Bool, Ints(lanes)));
   for (std::size_t k = 0; k < w.carries; ++k) old.push_back(b.param(body_body.types[w.body_consts + k]));
-  const bool harmless = runs_on_all(c, body, w.body);
+  const bool harmless = (w.tapes == 0 && is_harmless_body(c.t(), body)) || runs_on_all(c, body, w.body);
   const Body& lane_body = c.t().bodies[w.body.body];
   for (std::size_t k = 0; k < w.body_consts && !harmless; ++k)
     if (body_body.types[k] != lane_body.types[k]) body_args[k] = repeat_first(inner, live, body_args[k]);
