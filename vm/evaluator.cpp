@@ -36,7 +36,7 @@ PlanRef PlanEvaluator::plan(const Tables& tables, const Key& key, std::span<cons
   if (plans_.size() >= kMaxPlans) plans_.clear();
   const FlatBody flat = one_instruction(key.op, key.attrs, key.operands, results);
   const auto no_callee = [](FunctionId) { return PlanRef(); };
-  Result<PlanRef> made = make_plan(tables, flat, FunctionId{}, false, PlanOptions{}, no_callee);
+  Result<PlanRef> made = make_plan(tables, flat, FunctionId{}, nullptr, PlanOptions{}, no_callee);
   return plans_.emplace(key, made ? *made : PlanRef()).first->second;
 }
 

@@ -81,6 +81,7 @@ class Executor {
   bool call(const Plan& plan, const CallStep& s, std::byte** roots);
   bool loop(const Plan& plan, const WhileStep& s, std::byte** roots);
   bool native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots, std::int64_t trip);
+  bool native_loop(const NativeNest& code, const WhileStep& s, const Plan& plan, std::byte** roots, bool is_first);
   bool loop(const ScanStep& s, const Plan& plan, std::byte** roots);
   bool loop(const TapeScanStep& s, const Plan& plan, std::byte** roots);
   bool reduce(const ReduceStep& s, std::byte** roots);

@@ -1,5 +1,6 @@
 // Calls and loops. Each trip sets pointers in the frame of its body; where a trip is left in a pause, they stay.
 #include <algorithm>
+#include <chrono>
 
 #include "bytecode/consts.h"
 #include "vm/executor.h"
@@ -19,12 +20,18 @@ std::size_t target_of(const CallStep& s, std::byte* const* roots) {
   return static_cast<std::size_t>(std::clamp<std::int64_t>(i, 0, last));
 }
 
-// Whether a level that is taken up again stood within what it calls, not before it.
-enum Inside : std::int64_t { kBefore, kWithin, kWithinBody };
+// Whether a level that is taken up again stood within what it calls, not before it; of a `while` in machine code, where
+// its carries are.
+enum Inside : std::int64_t { kCarriesWereMoved = -2, kCarriesAtFirst, kBefore, kWithin, kWithinBody };
 
 // Additions (time_of) by machine code between two looks at the clock and the flag: some 20 us.
 constexpr std::int64_t kWorkOfLook = 1 << 17;
+constexpr std::chrono::microseconds kTimeOfLook{20};
 constexpr std::int64_t kManyTrips = 1 << 20;  // enough for any loop to be worth machine code
+
+std::int64_t trips_between_looks(const NativeLoop& loop) {
+  return std::max<std::int64_t>(1, kWorkOfLook / (loop.work + 1));
+}
 
 }  // namespace
 
@@ -43,8 +50,8 @@ bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
 bool Executor::native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots,
                            std::int64_t trip) {
   const std::size_t consts = s.consts.count, carries = s.carries.size(), inputs = s.inputs.size();
-  const std::int64_t step = watched_ ? std::max<std::int64_t>(1, kWorkOfLook / (s.work + 1)) : s.length;
-  std::byte* bases[ScanStep::kMaxBases];
+  const std::int64_t step = watched_ ? trips_between_looks(s.native) : s.length;
+  std::byte* bases[NativeLoop::kMaxBases];
   for (bool first = true; trip < s.length; trip += step, first = false) {
     if (!first) {
       watch_.credit = 0;
@@ -52,7 +59,7 @@ bool Executor::native_loop(const NativeNest& code, const ScanStep& s, const Plan
     }
     const std::int64_t count = std::min(step, s.length - trip);
     steps_left_ -= first ? count : count - 1;
-    set_roots(bases, roots, plan, s.bases);
+    set_roots(bases, roots, plan, s.native.bases);
     const std::int64_t rows = s.reverse ? -trip : trip;
     for (std::size_t k = 0; k < carries && trip > 0; ++k) bases[consts + k] = at(roots, s.carries[k].result);
     for (std::size_t k = 0; k < inputs; ++k) bases[consts + carries + k] += rows * s.inputs[k].stride;
@@ -68,12 +75,12 @@ bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
   const bool again = rewinding();
   if (again) [[unlikely]]
     stood = restore();
-  if (s.native) {
-    const NativeNest* code = s.native->ready();
+  if (s.native.code) {
+    const NativeNest* code = s.native.code->ready();
     if (stood < 0) return native_loop(*code, s, plan, roots, -1 - stood);
     if (code && !again && steps_left_ >= s.length && (!watched_ || code->can_run_trips()))
       return native_loop(*code, s, plan, roots, 0);
-    s.native->ran(s.work * std::min(s.length, kManyTrips));
+    s.native.code->ran(s.native.work * std::min(s.length, kManyTrips));
   }
   const Plan& body = *s.body;
   std::byte* frame = at(roots, s.frame);
@@ -89,9 +96,9 @@ bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
     for (std::size_t k = 0; k < carries; ++k) start_carry(s.carries[k], roots, params[k], results[k]);
   }
   for (; trip < s.length; ++trip) {
-    if (stood == kBefore && s.native && trip > 0 && steps_left_ >= s.length - trip) {
+    if (stood == kBefore && s.native.code && trip > 0 && steps_left_ >= s.length - trip) {
       // Code may have come meanwhile: it takes the loop over, with carries where it would have left them.
-      if (const NativeNest* code = s.native->ready(); code && code->can_run_trips()) [[unlikely]] {
+      if (const NativeNest* code = s.native.code->ready(); code && code->can_run_trips()) [[unlikely]] {
         for (std::size_t k = 0; k < carries; ++k)
           copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);
         return native_loop(*code, s, plan, roots, trip);
@@ -118,6 +125,31 @@ bool Executor::loop(const ScanStep& s, const Plan& plan, std::byte** roots) {
   return true;
 }
 
+// The same of `while`. Each trip begins with a step, and so does the last look at the condition; the code makes no more
+// trips than there are steps, or than lie between two looks.
+bool Executor::native_loop(const NativeNest& code, const WhileStep& s, const Plan& plan, std::byte** roots,
+                           bool is_first) {
+  std::byte* bases[NativeLoop::kMaxBases];
+  set_roots(bases, roots, plan, s.native.bases);
+  std::byte** carries = bases + s.cond_consts.count + s.body_consts.count;
+  std::int64_t step = trips_between_looks(s.native);
+  for (;; is_first = false) {
+    if (!is_first)
+      for (std::size_t k = 0; k < s.carries.size(); ++k) carries[k] = carries[s.carries.size() + k];
+    if (!poll()) return leave({is_first ? kCarriesAtFirst : kCarriesWereMoved});
+    const std::int64_t most = watched_ ? std::min(steps_left_ + 1, step) : steps_left_ + 1;
+    std::int64_t left = most;
+    bases[s.native.bases.count] = reinterpret_cast<std::byte*>(&left);
+    const auto begin = watched_ ? RunLimits::Time::clock::now() : RunLimits::Time();
+    code.run(bases);
+    steps_left_ -= most - left - (left == 0);
+    if (left > 0) return true;
+    watch_.credit = 0;
+    // Fewer lanes are left than there were, and none will come back: more trips take no longer.
+    if (watched_ && RunLimits::Time::clock::now() - begin < kTimeOfLook / 2) step = std::min(2 * step, kManyTrips);
+  }
+}
+
 bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
   const Plan &cond = *s.cond, &body = *s.body;
   std::byte* cond_frame = at(roots, s.cond_frame);
@@ -130,8 +162,11 @@ bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
   std::int64_t to_result = 1, stood = kBefore;
   if (rewinding()) [[unlikely]] {
     stood = restore();
+    if (stood < 0) return native_loop(*s.native.code->ready(), s, plan, roots, stood == kCarriesAtFirst);
     to_result = restore();
   } else {
+    if (s.native.code)
+      if (const NativeNest* code = s.native.code->ready()) return native_loop(*code, s, plan, roots, true);
     roots_of(cond_frame)[cond.first_result()] = at(roots, s.predicate);
     set_roots(params, roots, plan, s.body_consts);
     set_roots(seen, roots, plan, s.cond_consts);
@@ -143,6 +178,14 @@ bool Executor::loop(const Plan& plan, const WhileStep& s, std::byte** roots) {
   seen += s.cond_consts.count;
   for (;; to_result = !to_result) {
     if (stood == kBefore) {
+      if (s.native.code) {
+        s.native.code->ran(s.native.work);
+        if (const NativeNest* code = s.native.code->ready()) [[unlikely]] {  // it takes over
+          for (std::size_t k = 0; k < carries; ++k)
+            copy_bytes(at(roots, s.carries[k].result), params[k], s.carries[k].bytes);
+          return native_loop(*code, s, plan, roots, false);
+        }
+      }
       for (std::size_t k = 0; k < carries; ++k) seen[k] = params[k];
       if (!poll()) return leave({to_result, kBefore});
     }

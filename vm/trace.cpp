@@ -56,9 +56,10 @@ std::string step_name(const Plan& plan, std::uint32_t step) {
 bool is_native(const Plan& plan, std::uint32_t step) {
   const PlanStep s = plan.steps[step];
   const std::shared_ptr<NativeSlot> none;
-  const auto& slot = s.kind == StepKind::Nest   ? plan.nests[s.index].native
-                     : s.kind == StepKind::Scan ? plan.scans[s.index].native
-                                                : none;
+  const auto& slot = s.kind == StepKind::Nest    ? plan.nests[s.index].native
+                     : s.kind == StepKind::Scan  ? plan.scans[s.index].native.code
+                     : s.kind == StepKind::While ? plan.whiles[s.index].native.code
+                                                 : none;
   return slot && slot->ready();
 }
 

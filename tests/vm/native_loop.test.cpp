@@ -1,15 +1,8 @@
 // Scans as machine code: which become one loop, and that bits are those of the interpreter, for every form of a scan
 // and every kind of step that is unrolled.
 #include <atomic>
-#include <functional>
-#include <random>
 
-#include <gtest/gtest.h>
-
-#include "bytecode/consts.h"
-#include "vm/print.h"
-#include "vm/type_text.h"
-#include "vm/vm.h"
+#include "native_run.h"
 
 namespace tfvm {
 namespace {
@@ -141,72 +134,8 @@ func @scalar(%x: f32, %y: f32) {
 }
 )";
 
-// Called with a plan that is about to be run on these inputs: it may do so itself.
-using Runner = std::function<Result<std::vector<Tensor>>(Context&, const Plan&, std::span<const Tensor>)>;
-
-struct Run {
-  std::vector<Tensor> results;
-  std::int64_t steps_left = 0;
-  int native = 0, scans = 0;  // of the scans of the plan: those with machine code, and all
-};
-
-Tensor random_tensor(std::mt19937& rng, const ValueType& type) {
-  Tensor t = *Tensor::make(nullptr, type.dtype, type.dims);
-  const std::int64_t size = size_of(type.dtype);
-  for (std::int64_t at = 0; at < type.bytes; at += size) {
-    double v = static_cast<double>(static_cast<int>(rng() % 4001) - 2000) / 1000;
-    if (type.dtype == DType::Bool) v = static_cast<double>(rng() % 2);
-    store_element(type.dtype, v, t.data() + at);
-  }
-  return t;
-}
-
-Run run(const std::string& function, const std::vector<std::string>& types, const TierOptions& tier,
-        const Runner& runner = {}) {
-  VmOptions options;
-  options.tier = tier;
-  auto vm = *VM::create(options);
-  const Status loaded = vm->load_text(kProgram, "loops.tfa");
-  EXPECT_TRUE(loaded) << loaded.error().message;
-  std::string list;
-  for (const std::string& s : types) list += (list.empty() ? "" : ", ") + s;
-  const auto args = parse_types(vm->tables().types, list);
-  EXPECT_TRUE(args) << list;
-  auto f = vm->entry(function, *args);
-  EXPECT_TRUE(f) << function << ": " << f.error().message;
-  Run out;
-  if (!f) return out;
-  std::mt19937 rng(7);
-  std::vector<Tensor> inputs;
-  for (const ValueType& p : f->plan->params) inputs.push_back(random_tensor(rng, p));
-  Context context(vm->budget());
-  context.limits.steps = 100000;
-  auto results = runner ? runner(context, *f->plan, inputs) : context.call(*f->plan, inputs);
-  out.steps_left = context.steps_left();
-  EXPECT_TRUE(results) << results.error().message;
-  if (results) out.results = *std::move(results);
-  for (const ScanStep& s : f->plan->scans) {
-    ++out.scans;
-    out.native += s.native && s.native->ready();
-  }
-  return out;
-}
-
-// In the interpreter and as machine code of every instruction set: each scan is one native loop, and bits are equal.
 void expect_native(const std::string& function, const std::vector<std::string>& types, const Runner& runner = {}) {
-  if (!NestCompiler::is_available()) GTEST_SKIP();
-  const Run expected = run(function, types, {.tier = Tier::Interp});
-  for (Isa isa : {Isa::Avx2, Isa::Avx512}) {
-    if (isa == Isa::Avx512 && NestCompiler::best_isa() != isa) continue;
-    const Run got = run(function, types, {.tier = Tier::Jit, .isa = isa}, runner);
-    EXPECT_GT(got.scans, 0);
-    EXPECT_EQ(got.native, got.scans) << function;
-    EXPECT_EQ(got.steps_left, expected.steps_left) << function;
-    ASSERT_EQ(got.results.size(), expected.results.size());
-    for (std::size_t k = 0; k < got.results.size(); ++k)
-      EXPECT_EQ(print(got.results[k], {.full = true}), print(expected.results[k], {.full = true}))
-          << function << " result " << k;
-  }
+  expect_native(kProgram, function, types, runner);
 }
 
 TEST(NativeLoop, Batches) {
@@ -246,20 +175,7 @@ TEST(NativeLoop, SmallDims) {
 TEST(NativeLoop, Pauses) {
   if (!NestCompiler::is_available()) GTEST_SKIP();
   int pauses = 0;
-  const Runner paused = [&](Context& context, const Plan& plan, std::span<const Tensor> in) {
-    context.limits.pause = RunLimits::Time{};
-    std::vector<Tensor> results;
-    std::byte** pointers = context.open(plan);
-    for (const Tensor& t : in) *pointers++ = t.data();
-    for (const ValueType& r : plan.results) {
-      results.push_back(*Tensor::make(nullptr, r.dtype, r.dims));
-      *pointers++ = results.back().data();
-    }
-    RunEnd end = context.run_open(plan);
-    for (; end == RunEnd::Paused; end = context.resume(plan)) ++pauses;
-    EXPECT_EQ(end, RunEnd::Done);
-    return Result<std::vector<Tensor>>(std::move(results));
-  };
+  const Runner paused = pausing(pauses);
   expect_native("@long", {"f32", "f32[60000]"}, paused);
   expect_native("@counted", {"f32[150]", "f32"}, paused);
   EXPECT_GT(pauses, 20);
@@ -281,8 +197,8 @@ TEST(NativeLoop, StepLimit) {
     context.limits.steps = 300;
     return context.call(plan, in);
   };
-  run("@scalar", {"f32", "f32"}, {.tier = Tier::Interp}, limited);
-  run("@scalar", {"f32", "f32"}, {.tier = Tier::Jit}, limited);
+  run_native(kProgram, "@scalar", {"f32", "f32"}, {.tier = Tier::Interp}, limited);
+  run_native(kProgram, "@scalar", {"f32", "f32"}, {.tier = Tier::Jit}, limited);
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ TEST_F(Tiering, ALoopTakesCodeAtATrip) {
     EXPECT_TRUE(out);
     if (takes_over) {
       const ScanStep& s = f->plan->scans.front();
-      EXPECT_TRUE(s.native && s.native->ready());
+      EXPECT_TRUE(s.native.code && s.native.code->ready());
       for (const NestStep& n : s.body->nests) EXPECT_FALSE(n.native->ready());  // they ran once
     }
     std::vector<float> all;

@@ -31,7 +31,8 @@ class Sum {
     if (p.pool) bytes += p.pool->bytes();
     for (const NestStep& s : p.nests) bytes += static_cast<std::int64_t>(bytes_of(*s.code)) + slot(s.native != nullptr);
     for (const KernelStep& s : p.kernels) bytes += of(s.views) + of(s.shape) + 256;  // and its parameters
-    for (const ScanStep& s : p.scans) bytes += slot(s.native != nullptr);
+    for (const ScanStep& s : p.scans) bytes += slot(s.native.code != nullptr);
+    for (const WhileStep& s : p.whiles) bytes += slot(s.native.code != nullptr);
   }
 
   void code(const EagerCode& c) {

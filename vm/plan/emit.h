@@ -2,6 +2,7 @@
 // Second half of planning: fused items become steps, bases and work areas become places.
 
 #include "jit/x86/code_listener.h"
+#include "jit/x86/loop.h"
 #include "vm/plan/lower.h"
 #include "vm/plan/memory.h"
 #include "vm/plan/plan.h"
@@ -51,7 +52,10 @@ class Emitter {
   void emit_call(const ItemSource& s, const Instr& in);
   void emit_while(const ItemSource& s, const Instr& in);
   void emit_scan(const ItemSource& s, const Instr& in);
+  void add_places(std::vector<Address>& to, Addresses list) const;
   void make_native(ScanStep& x);
+  void make_native(WhileStep& x, FunctionId condition);
+  void set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number);
   void emit_tape_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
   LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);

@@ -107,6 +107,7 @@ void Emitter::emit_while(const ItemSource& s, const Instr& in) {
   w.cond_frame = work(w.cond->frame_bytes);
   w.body_frame = work(w.body->frame_bytes);
   w.predicate = work(1);
+  make_native(w, t_.attrs.get_func(in.attrs, Key::cond));
   plan_.steps.push_back({StepKind::While, static_cast<std::uint32_t>(plan_.whiles.size())});
   plan_.whiles.push_back(std::move(w));
 }
@@ -129,24 +130,55 @@ void Emitter::emit_scan(const ItemSource& s, const Instr& in) {
   plan_.scans.push_back(std::move(x));
 }
 
+void Emitter::add_places(std::vector<Address>& to, Addresses list) const {
+  const auto first = plan_.places.begin() + list.begin;
+  to.insert(to.end(), first, first + list.count);
+}
+
 // The whole loop as machine code: its bases are the memory of the body's parameters, then of its results.
 void Emitter::make_native(ScanStep& x) {
   if (!x.body->as_nest || x.length < 1) return;
-  std::optional<LoopNest> made = scan_loop(*x.body->as_nest, x, *x.body);
-  std::vector<Address> bases(plan_.places.begin() + x.consts.begin,
-                             plan_.places.begin() + x.consts.begin + x.consts.count);
+  std::vector<Address> bases;
+  add_places(bases, x.consts);
   for (const LoopCarry& c : x.carries) bases.push_back(c.init);
   for (const ScanRow& r : x.inputs) bases.push_back(r.place);
   for (const LoopCarry& c : x.carries) bases.push_back(c.result);
   for (const ScanRow& r : x.outputs) bases.push_back(r.place);
-  if (!made || bases.size() > ScanStep::kMaxBases || !may_be_native()) return;
-  if (options_.gate) options_.gate->made_native(made->body);
-  const auto loop = std::make_shared<const LoopNest>(*std::move(made));
-  x.native = options_.tiers->slot([loop, label = label("loop", plan_.scans.size())](NestCompiler& compiler) {
-    return compiler.compile(*loop, label);
-  });
-  x.work = std::min(time_of(loop->body), std::int64_t{1} << 40);
-  x.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
+  set_native(x.native, scan_loop(*x.body->as_nest, x), bases, plan_.scans.size());
+}
+
+// Constants that both condition and body are given are one, so that what both compute of them is computed once.
+void Emitter::make_native(WhileStep& x, FunctionId condition) {
+  if (!x.body->as_nest || !x.tapes.empty()) return;
+  std::vector<Address> bases;
+  add_places(bases, x.cond_consts);
+  add_places(bases, x.body_consts);
+  const auto shared = bases.begin() + x.cond_consts.count;
+  LoopCondition c{x.cond->as_nest.get(), {}, any_of(t_, condition)};
+  for (auto own = bases.begin(); own != shared; ++own)
+    c.bases.push_back(static_cast<std::uint32_t>(
+        std::find_if(shared, bases.end(),
+                     [&](const Address& a) { return a.root == own->root && a.offset == own->offset; }) -
+        bases.begin()));
+  for (std::uint32_t k = 0; k < c.bases.size(); ++k)
+    if (c.bases[k] == bases.size()) c.bases[k] = k;
+  for (const LoopCarry& carry : x.carries) {
+    c.bases.push_back(static_cast<std::uint32_t>(bases.size()));
+    bases.push_back(carry.init);
+  }
+  for (const LoopCarry& carry : x.carries) bases.push_back(carry.result);
+  if (std::optional<LoopNest> made = while_loop(*x.body->as_nest, x, c))
+    set_native(x.native, *std::move(made), bases, plan_.whiles.size());
+}
+
+void Emitter::set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number) {
+  if (bases.size() >= NativeLoop::kMaxBases || !may_be_native()) return;
+  if (options_.gate) options_.gate->made_native(made.body);
+  const auto loop = std::make_shared<const LoopNest>(std::move(made));
+  native.code = options_.tiers->slot(
+      [loop, label = label("loop", number)](NestCompiler& compiler) { return compiler.compile(*loop, label); });
+  native.work = std::min(time_of(loop->body), std::int64_t{1} << 40);
+  native.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
   plan_.places.insert(plan_.places.end(), bases.begin(), bases.end());
 }
 

@@ -16,13 +16,34 @@
 
 namespace tfvm {
 
-// A function as one nest: bases are its parameters, then its results. Null where it isn't one: other steps,
-// lanes that mix, more values than a loop in registers is good for. Of steps that are no nests, concat, pad and small
-// dots are unrolled, too.
-std::shared_ptr<const Nest> one_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan);
+// What a function is in the loop that runs it: the parameters from `first` on are carries, and so are as many results.
+struct LoopRole {
+  bool is_scan = false;
+  std::uint32_t first = 0, carries = 0;
+};
 
-// The scan over such a body, with the memory of one base per parameter and per result of the body; nullopt where a
-// carry is read other than it is written.
-std::optional<LoopNest> scan_loop(const Nest& body, const ScanStep& scan, const Plan& plan);
+// A function as one nest: bases are its parameters, then its results. Null where it isn't one: other steps,
+// lanes that mix, more values than a loop in registers is good for, a carry that is read other than it is written. Of
+// steps that are no nests, concat, pad and small dots are unrolled, too.
+std::shared_ptr<const Nest> one_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan,
+                                     LoopRole role);
+
+// The scan over such a body, with the memory of one base per parameter and per result of the body.
+LoopNest scan_loop(const Nest& body, const ScanStep& scan);
+
+// The carry of which a condition asks whether any element is set, and that is all that it does.
+std::optional<std::uint32_t> any_of(const Tables& t, FunctionId condition);
+
+// When a `while` goes on: `of`, one bool that is the same for all lanes, over `bases` in place of its parameters; or,
+// where any element of the carry `any` is set, and a trip leaves the lanes as they are that have none.
+struct LoopCondition {
+  const Nest* of = nullptr;
+  std::vector<std::uint32_t> bases;
+  std::optional<std::uint32_t> any;
+};
+
+// The `while` over such a body: bases are `own` constants of the condition, then as of scan_loop, then that of the
+// count. nullopt: its condition is no such one.
+std::optional<LoopNest> while_loop(const Nest& body, const WhileStep& w, const LoopCondition& condition);
 
 }  // namespace tfvm

@@ -70,7 +70,7 @@ struct Plan {
   std::vector<ResultCopy> result_copies;
   StorageRef pool;  // constants
   std::int64_t frame_bytes = 0;
-  std::shared_ptr<const Nest> as_nest;  // the whole of it, where it is the body of a loop and one nest; see loop_body.h
+  std::shared_ptr<const Nest> as_nest;  // the whole of it, where a loop runs it and it is one; see loop_body.h
   bool is_direct = false;               // one nest that may get machine code, whose bases are the roots in their order
   bool gives_tapes = false;             // among its results
   std::uint32_t depth = 1;              // of nested calls and control flow

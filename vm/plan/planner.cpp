@@ -1,6 +1,7 @@
 #include "vm/plan/planner.h"
 
 #include <cstdlib>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -30,18 +31,28 @@ ValueType value_type(const Tables& t, TypeId id) {
   return {type.dtype, {type.dims.begin(), type.dims.end()}, t.types.bytes(id), type.kind == TypeKind::Tape};
 }
 
+void note_role(const Tables& t, const Instr& in, std::unordered_map<FunctionId, LoopRole>& looped) {
+  const auto count = [&](Key key) { return static_cast<std::uint32_t>(t.attrs.get_int(in.attrs, key)); };
+  if (in.op == Op::scan) {
+    looped[t.attrs.get_func(in.attrs, Key::body)] = {true, count(Key::consts), count(Key::carry)};
+  } else if (in.op == Op::while_ && count(Key::tapes) == 0) {
+    looped.try_emplace(t.attrs.get_func(in.attrs, Key::cond));  // it writes no carry, and may read all
+    looped.try_emplace(t.attrs.get_func(in.attrs, Key::body), LoopRole{false, count(Key::body_consts), in.num_results});
+  }
+}
+
 // Of `order` (callees first), those that the root's plan or another needed one calls: inlined functions need no plan.
-// `bodies`: those that a scan runs.
+// `looped`: those that a scan or a while runs, that writes no tapes.
 std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& flats,
                                             const std::vector<FunctionId>& order,
-                                            std::unordered_set<FunctionId>& bodies) {
+                                            std::unordered_map<FunctionId, LoopRole>& looped) {
   std::unordered_set<FunctionId> needed{order.back()};
   for (std::size_t k = order.size(); k-- > 0;) {
     if (!needed.contains(order[k])) continue;
     const Body& b = flats[order[k]].body;
     for (std::uint32_t i = 0; i < b.num_instrs(); ++i) {
       for (FunctionId g : callees(t, b.ops[i], b.attrs[i])) needed.insert(g);
-      if (b.ops[i] == Op::scan) bodies.insert(t.attrs.get_func(b.attrs[i], Key::body));
+      note_role(t, b.instr(i), looped);
     }
   }
   return needed;
@@ -68,8 +79,8 @@ PlanOptions plan_options_of_environment() {
   return o;
 }
 
-Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, bool is_body, const PlanOptions& options,
-                          const PlanLookup& lookup) {
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const LoopRole* role,
+                          const PlanOptions& options, const PlanLookup& lookup) {
   if (flat.body.full) return Error(Code::Unsupported, "a plan is made of a function that writes: with functionalize");
   auto plan = std::make_shared<Plan>();
   plan->function = f;
@@ -82,9 +93,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, b
     if (b.bytes < 0 || b.bytes > kMaxBytes)
       return Error(Code::Memory, "a value is larger than any memory that this could run in");
   for (const ValueType& r : plan->results) plan->gives_tapes = plan->gives_tapes || r.is_tape;
-  if (is_body && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan);
+  if (role && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan, *role);
   std::optional<Nest> whole;
-  if (!is_body && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
+  const bool is_scanned = role && role->is_scan;
+  if (!is_scanned && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
   if (options.tiers && options.fuse.enabled && options.fuse.recompute) pick_in_nests(t, flat, *lowered);
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
@@ -115,12 +127,13 @@ Result<PlanRef> PlanCache::get(Tables& t, FunctionId f) {
   }
   Flattener flats(t, options_.inlining);
   const std::vector<FunctionId> order = flats.add(f);
-  std::unordered_set<FunctionId> bodies;
-  const auto needed = needed_plans(t, flats, order, bodies);
+  std::unordered_map<FunctionId, LoopRole> looped;
+  const auto needed = needed_plans(t, flats, order, looped);
   const PlanLookup lookup = [&](FunctionId g) { return plans_.at(g); };
   for (FunctionId g : order) {
     if (!needed.contains(g) || plans_.contains(g)) continue;
-    Result<PlanRef> plan = make_plan(t, flats[g], g, bodies.contains(g), options_, lookup);
+    const auto role = looped.find(g);
+    Result<PlanRef> plan = make_plan(t, flats[g], g, role == looped.end() ? nullptr : &role->second, options_, lookup);
     if (!plan) return std::move(plan).error().note("in " + t.debugs.function_name(g.debug, t.strings));
     plans_.emplace(g, *std::move(plan));
   }

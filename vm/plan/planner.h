@@ -12,6 +12,7 @@
 namespace tfvm {
 
 class Tiers;
+struct LoopRole;
 
 // The same for machine code of single nests and loops.
 class PlanGate : public FuseGate {
@@ -53,8 +54,8 @@ class PlanCache {
   std::unordered_map<FunctionId, PlanRef> plans_;
 };
 
-// One plan of a flat body whose callees have plans. `is_body`: of a loop.
-Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, bool is_body, const PlanOptions& options,
-                          const std::function<PlanRef(FunctionId)>& lookup);
+// One plan of a flat body whose callees have plans. `role`: where a loop runs it, else null (loop_body.h).
+Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, const LoopRole* role,
+                          const PlanOptions& options, const std::function<PlanRef(FunctionId)>& lookup);
 
 }  // namespace tfvm

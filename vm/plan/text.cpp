@@ -62,6 +62,7 @@ class Dump {
         out_ += fmt::format("while ({}; {})", list(w.cond_consts), list(w.body_consts));
         carries(w.carries);
         for (const TapeRow& r : w.tapes) out_ += fmt::format("; tape {}", place(r.place));
+        if (w.native.code) out_ += "; native";
         return;
       }
       case StepKind::TapeScan: {
@@ -78,6 +79,7 @@ class Dump {
         carries(x.carries);
         for (const ScanRow& r : x.inputs) out_ += fmt::format("; in {} by {}", place(r.place), r.stride);
         for (const ScanRow& r : x.outputs) out_ += fmt::format("; out {} by {}", place(r.place), r.stride);
+        if (x.native.code) out_ += "; native";
         return;
       }
       case StepKind::Reduce:

@@ -149,13 +149,13 @@ TEST(CApiSlices, WithinANestOfTheInterpreter) {  // whose windows cost more than
 TEST(CApiSlices, StepsCountOnce) {
   Host h(kLoops);
   tfvm_function* f = h.prepare("@only");
-  const std::int64_t n = 1000;
+  const std::int64_t n = 100'000;
   const double x = 0.3;
   double y = 0;
-  ASSERT_EQ(tfvm_set_limits(h.context, 1001, 0), TFVM_OK);
+  ASSERT_EQ(tfvm_set_limits(h.context, 100'001, 0), TFVM_OK);
   EXPECT_EQ(h.call(f, {&n, &x}, {&y}), TFVM_OK) << h.e.message;
   EXPECT_GT(slices_until_done(h, f, {&n, &x}, {&y}, 0), 10);
-  ASSERT_EQ(tfvm_set_limits(h.context, 1000, 0), TFVM_OK);
+  ASSERT_EQ(tfvm_set_limits(h.context, 100'000, 0), TFVM_OK);
   EXPECT_EQ(h.call(f, {&n, &x}, {&y}), TFVM_LIMIT);
 }
 
