@@ -87,6 +87,17 @@ func @small_sum(%x: f32[n,3], %m: f32[3,3], %ms: f32[n,3,3]) {
   ret %r
 }
 func @small_grad = grad(@small_sum, argnums=[0, 1, 2])
+// Beside it a value of fewer dims: lanes are those that both have.
+func @mixed(%x: f32[n,3], %t: f32[n]) {
+  %a, %b = for (%s = %x, %u = %t) {length=9} {
+    %c = reshape %u {shape=[(n), 1]}
+    %d = mul %s, %c
+    %e = sin %d
+    %f = mul %u, 0.9
+    yield %e, %f
+  }
+  ret %a, %b
+}
 // No batch: every number is a value of its own.
 func @one(%x: f64[4], %m: f64[4,4]) {
   %a, %tr = scan (%s = %x;) {length=20} {
@@ -166,6 +177,7 @@ TEST(NativeLoop, SmallDims) {
   for (const char* n : {"1", "2", "20"}) {
     const std::string d = std::string("[") + n;
     expect_native("@small", {"f32" + d + ",3]", "f32[3,3]", "f32" + d + ",3,3]"});
+    expect_native("@mixed", {"f32" + d + ",3]", "f32" + d + "]"});
   }
   expect_native("@one", {"f64[4]", "f64[4,4]"});
   expect_native("@one_grad", {"f64[4]", "f64[4,4]"});
