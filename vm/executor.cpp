@@ -256,6 +256,8 @@ bool Executor::nest_in_parts(const NestStep& s, std::byte* const* bases, std::si
 
 namespace {
 
+static_assert(kBlockSide % NativeNest::kTileCols == 0);
+
 // The nest behind a product, run on its blocks.
 struct Epilogue : BlockSink {
   const NativeNest* code = nullptr;

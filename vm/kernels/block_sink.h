@@ -6,6 +6,9 @@
 
 namespace tfvm {
 
+// Blocks begin at multiples of this in rows and in columns.
+inline constexpr std::int64_t kBlockSide = 16;
+
 // A product of several lots has the rows of all of them behind each other.
 struct BlockSink {
   void (*done)(BlockSink& self, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) = nullptr;

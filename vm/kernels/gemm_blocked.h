@@ -16,6 +16,7 @@ namespace gemm_detail {
 
 constexpr std::int64_t kBlockM = 16 * kRows;  // rows of A packed at a time: 96 KiB of f32, within L2
 constexpr std::int64_t kBlockN = 512;         // columns of B packed at a time
+static_assert(kBlockM % kBlockSide == 0 && kBlockN % kBlockSide == 0);
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 

@@ -57,6 +57,7 @@ static_assert(kMostVectors * kLanes<float> <= gemm_detail::kMostPanel);
 constexpr std::int64_t kBlockM = 16 * kRows;
 template <class T>
 constexpr std::int64_t kBlockN = 10 * kMostVectors* kLanes<T>;
+static_assert(kBlockM % kBlockSide == 0 && kBlockN<float> % kBlockSide == 0 && kBlockN<double> % kBlockSide == 0);
 
 // Panels as pack leaves them, of B `panel` wide; `rows` <= Rows and `cols` in Vectors registers are stored. Rows of A
 // that are not packed are runs along k, `run` elements behind each other.
