@@ -44,6 +44,7 @@ class Body {
   ax::Vec pick_index(LaneId v);
   ax::Reg pick_mask(LaneId v, bool is_own);
   ax::Gp pointer(std::uint32_t access, const ax::Gp& other);
+  ax::Mem row(LaneId v);
   void iota(LaneId v);
   void store(LaneId v);
   void store_bool(LaneId v);

@@ -162,20 +162,43 @@ void Body::pick_one(LaneId v) {
   a_.bind(none);
 }
 
+// Side by side, from a place that an index says which is the same in all lanes.
+ax::Mem Body::row(LaneId v) {
+  const LaneInst& i = code_[v];
+  const At at{i.in[0], i.imm, static_cast<std::int32_t>(i.bits)};
+  if (i.in[2] == kNoLane) return address(at, i.width);
+  const aj::Operand index = r_.where(i.in[2]);
+  if (index.isMem()) {
+    ax::Mem first = index.as<ax::Mem>();
+    first.setSize(4);
+    a_.movsxd(ax::rdx, first);
+  } else {
+    a_.vmovd(ax::edx, ax::xmm(index.id()));
+    a_.movsxd(ax::rdx, ax::edx);
+  }
+  a_.lea(ax::rdx, ax::ptr(pointer(i.in[0], ax::rax), ax::rdx, log2(i.width)));
+  return ax::ptr(ax::rdx, Emission::kIndex, log2(i.width), at.part * lanes_of(i.width) * i.width + at.displacement);
+}
+
 // The processor takes its time over a page that is not there, even where no lane wants anything of it.
 void Body::load_picked(LaneId v) {
   const LaneInst& i = code_[v];
   if (trip_ == Trip::One) return pick_one(v);
   const Inner inner = e_.shape.accesses[i.in[0]].inner;
-  if (i.in[2] != kNoLane || inner == Inner::Strided) return pick_lanes(v);
+  if (inner == Inner::Strided || (i.in[2] != kNoLane && inner == Inner::Same)) return pick_lanes(v);
   if (inner == Inner::Same) return pick_same(v);
   const int bytes = lanes_of(i.width) * i.width;
+  if (i.in[1] == kNoLane && trip_ == Trip::Whole) {
+    const ax::Mem m = row(v);
+    a_.vmovups(sized(r_.out(v, false), bytes), m);
+    return;
+  }
   const ax::Reg mask = pick_mask(v, false);
   const ax::Vec to = sized(r_.out(v, false), bytes);
   const aj::Label none = a_.newLabel();
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
   skip_if_none(mask, i.width, none);
-  const ax::Mem m = address({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, i.width);
+  const ax::Mem m = row(v);
   const bool is_whole = trip_ == Trip::Whole;
   if (is_whole && i.in[1] < e_.same.size() && e_.same[i.in[1]]) {
     a_.vmovups(to, m);

@@ -33,6 +33,18 @@ Inner inner_of(std::int64_t stride, bool has_no_unit) {
   return stride == 1 && !has_no_unit ? Inner::Unit : Inner::Strided;
 }
 
+std::vector<std::uint8_t> find_varying(std::span<const NestNode> nodes, std::span<const AccessCode> accesses,
+                                       std::size_t loop) {
+  std::vector<std::uint8_t> varies(nodes.size(), 0);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    const NestNode& n = nodes[k];
+    if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
+      varies[k] = loop < accesses[n.access].strides.size() && accesses[n.access].strides[loop] != 0;
+    for (std::uint32_t in : n.in) varies[k] = varies[k] || (in != kNoNode && varies[in]);
+  }
+  return varies;
+}
+
 bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   std::int64_t most = std::abs(iota.offset);
@@ -132,10 +144,12 @@ class TakeApart {
     s.loops = static_cast<int>(loops_.extents.size());
     s.lanes = choose_lanes(nest_, s.one, s.one ? kOneBytes : reg_bytes_);
     s.nodes = nest_.nodes;
+    const std::size_t inner = loops_.extents.empty() ? 0 : loops_.extents.size() - 1;
+    const std::vector<std::uint8_t> varies = find_varying(s.nodes, loops_.accesses, inner);
     for (NestNode& n : s.nodes) {
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
       const Place p = add_access(n.access, loops_.accesses[n.access].dtype, n.kind == NestNodeKind::Iota,
-                                 is_picking(n) && n.in[1] != kNoNode);
+                                 is_picking(n) && n.in[1] != kNoNode && varies[n.in[1]]);
       n.access = p.access;
       n.bits = static_cast<std::uint64_t>(p.displacement);
     }

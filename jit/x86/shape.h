@@ -71,7 +71,7 @@ struct NestShape {
   TripSet trips = kAllTrips;  // not in the key
   std::vector<ShapeAccess> accesses;
   std::vector<NestNode> nodes;  // access: index into accesses; of a load, bits: bytes added to the place. A load with
-                                // an index has an access of one place (Same) or one that is Strided
+                                // an index has an access that is Unit only where the index is the same in all lanes
   std::vector<ShapeStore> stores;
   std::vector<ShapeReduction> reductions;
 
@@ -105,6 +105,9 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes, bool in_tiles = f
 bool has_lanes(DType d);
 bool has_lanes(const NestNode& n);
 Inner inner_of(std::int64_t stride, bool has_no_unit);
+// Per node: does it change along a loop?
+std::vector<std::uint8_t> find_varying(std::span<const NestNode> nodes, std::span<const AccessCode> accesses,
+                                       std::size_t loop);
 bool is_narrow(const AccessCode& iota, std::span<const std::int64_t> extents);
 bool is_in_reach(std::int64_t stride, int reg_bytes);
 int choose_lanes(const Nest& nest, bool one, int reg_bytes);

@@ -71,7 +71,8 @@ bool never_calls(const NestNode& n, DType from) {
     case Op::reciprocal:
       return is_float(n.dtype);
     case Op::cast:
-      return from == n.dtype || (is_float(from) && is_float(n.dtype)) || from == DType::Bool;
+      return from == n.dtype || (is_float(from) && is_float(n.dtype)) || from == DType::Bool ||
+             (is_int(from) && is_int(n.dtype));
     default:
       return n.dtype == DType::Bool && n.in[1] != kNoNode;  // comparisons
   }
@@ -89,6 +90,7 @@ class ReductionShape {
     NestShape& s = out_.shape;
     s.one = n_.loops.empty();
     s.loops = static_cast<int>(n_.loops.size());
+    varies_ = find_varying(n_.nodes, n_.accesses, s.one ? 0 : inner());
     choose_lanes();
     s.nodes = n_.nodes;
     for (NestNode& n : s.nodes)
@@ -184,11 +186,12 @@ class ReductionShape {
       if (s.is_direct) s.lanes = kReduceLanes;
     }
     if (s.schedule != Schedule::Across) return;
-    // Few nodes wait for their accumulators: several vectors at once.
+    // Few nodes wait for their accumulators: several vectors at once. What is the same in all lanes is one in any case.
     const int most = 4 * s.lanes;
-    const bool is_far = n_.nodes.size() <= kFewNodes && goes_far();
+    const auto vectors = static_cast<std::size_t>(std::ranges::count(varies_, std::uint8_t{1}));
+    const bool is_far = vectors <= kFewNodes && goes_far();
     const int line = is_far ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
-    for (std::size_t nodes = n_.nodes.size();
+    for (std::size_t nodes = std::max<std::size_t>(vectors, 1);
          (nodes <= 8 || s.lanes < line) && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes; nodes *= 2)
       s.lanes *= 2;
   }
@@ -230,7 +233,8 @@ class ReductionShape {
   // Accesses that go along together at a small distance share a pointer.
   Placed add_access(std::uint32_t source, const NestNode& n) {
     const DType dtype = n_.accesses[source].dtype;
-    const bool is_iota = n.kind == NestNodeKind::Iota, has_index = is_picking(n) && n.in[1] != kNoNode;
+    const bool is_iota = n.kind == NestNodeKind::Iota;
+    const bool has_index = is_picking(n) && n.in[1] != kNoNode && varies_[n.in[1]];
     const AccessCode& a = n_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides[inner()];
     const auto within = a.strides.end() - out_.shape.within;
@@ -321,6 +325,7 @@ class ReductionShape {
   const int reg_bytes_;
   ShapedNest out_;
   std::vector<std::uint32_t> sources_;  // of each access of the shape: index into n_.accesses
+  std::vector<std::uint8_t> varies_;    // per node: along the inner loop
   bool in_reach_ = true;
 };
 
