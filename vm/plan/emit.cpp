@@ -214,6 +214,7 @@ void Emitter::emit_kernel(const ItemSource& s, Op op) {
   KernelStep k;
   k.kernel = s.kernel;
   k.op = op;
+  k.is_check = s.is_check;
   k.inputs = static_cast<std::uint32_t>(s.in.size());
   const Instr in = flat_.body.instr(s.instr);
   std::vector<Access> all = s.in;

@@ -123,7 +123,7 @@ bool Known::reads_apart(const FuseItem& reader, std::uint32_t base) const {
 
 void Known::settle() {
   for (std::uint32_t k = 0; k < low_.items.size(); ++k) {
-    if (can_[k]) continue;
+    if (can_[k] || done_[k]) continue;
     std::vector<std::uint32_t> wanted;
     for_each_read(low_.items[k], [&](std::uint32_t b) {
       if (!is_constant(b) && is_known(b) && reads_apart(low_.items[k], b)) wanted.push_back(b);

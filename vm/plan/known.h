@@ -18,6 +18,8 @@ class Known {
   std::uint32_t add(std::vector<std::byte> bytes);
   // The item has become a nest.
   void opened(std::uint32_t item);
+  // The item has nothing to do any more.
+  void drop(std::uint32_t item) { done_[item] = 1; }
   // Computes what readers take at other points than it is written at (fused, an op costs less than its value in
   // memory), and drops items that have nothing to do any more.
   void settle();

@@ -28,6 +28,7 @@ struct ItemSource {
   std::vector<Access> in;
   std::vector<std::uint32_t> out;
   Kernel kernel;
+  bool is_check = false;  // of the indices alone; writes nothing
 };
 
 // A result that is a whole parameter needs no step.

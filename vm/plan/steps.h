@@ -37,6 +37,7 @@ struct NestStep {
 struct KernelStep {
   Kernel kernel;
   Op op;
+  bool is_check = false;  // of the op's indices alone
   std::uint32_t inputs = 0;
   std::vector<View> views;          // inputs, then results, without data
   std::vector<std::int64_t> shape;  // dims and strides of the views

@@ -47,6 +47,7 @@ class Dump {
         out_ += "nest " + list(p_.nests[s.index].bases);
         return;
       case StepKind::Kernel:
+        out_ += p_.kernels[s.index].is_check ? "check " : "";
         out_ += fmt::format("{} {}{}", name(p_.kernels[s.index].op), list(p_.kernels[s.index].places),
                             p_.kernels[s.index].has_epilogue ? "; each block, then the next step" : "");
         return;
