@@ -1,6 +1,8 @@
 // Block ops that convert: every pair of dtypes but complex ones.
+#include <algorithm>
 #include <concepts>
 #include <cstring>
+#include <limits>
 
 #include "jit/math/convert.h"
 #include "jit/region/block_loop.h"
@@ -75,10 +77,29 @@ D converted(S s) {
 }
 
 template <class D, class S>
-void cast_block(void* out, const void* in, const void*, const void*, std::int64_t n) {
+[[gnu::noinline]] void cast_block(void* out, const void* in, const void*, const void*, std::int64_t n) {
   auto* o = static_cast<D*>(out);
   const auto* x = static_cast<const S*>(in);
   for (std::int64_t i = 0; i < n; ++i) o[i] = converted<D>(x[i]);
+}
+
+template <class D>
+[[gnu::noinline]] void clamp_block(D* out, const std::int32_t* in, std::int64_t n) {
+  using Limits = std::numeric_limits<D>;
+  for (std::int64_t i = 0; i < n; ++i)
+    out[i] = static_cast<D>(std::clamp<std::int32_t>(in[i], Limits::min(), Limits::max()));
+}
+
+// From floats to integers of 8 and 16 bits: over i32, which is the same and less code than for each pair.
+template <class D, class S>
+void narrow_block(void* out, const void* in, const void*, const void*, std::int64_t n) {
+  constexpr std::int64_t kStep = 128;
+  std::int32_t whole[kStep];
+  for (std::int64_t at = 0; at < n; at += kStep) {
+    const std::int64_t count = std::min(kStep, n - at);
+    cast_block<std::int32_t, S>(whole, static_cast<const S*>(in) + at, nullptr, nullptr, count);
+    clamp_block(static_cast<D*>(out) + at, whole, count);
+  }
 }
 
 // One instance for all pairs that are the same on bits: from a bool as from u8, to an integer whatever its sign, and
@@ -103,6 +124,8 @@ BlockFn cast_to() {
     return &cast_block<D, US>;
   else if constexpr (std::is_integral_v<D> && std::is_integral_v<S>)
     return &cast_block<std::make_unsigned_t<D>, std::conditional_t<sizeof(D) <= sizeof(S), US, S>>;
+  else if constexpr (std::is_integral_v<D> && sizeof(D) < sizeof(std::int32_t))
+    return &narrow_block<D, S>;
   else
     return &cast_block<D, S>;
 }
