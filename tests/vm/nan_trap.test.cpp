@@ -88,6 +88,7 @@ TEST_P(NanTraps, LiveTellsOnlyOfWhatIsSeen) {
   ASSERT_FALSE(out) << "no nan was seen";
   const std::string text = all_of(out.error());
   EXPECT_EQ(out.error().loc.line, line_of_nan(p.source)) << text;
+  if (!NestCompiler::is_available()) return;  // which of two nans an op hands on is not the interpreter's to say
   for (const char* part : p.says) EXPECT_NE(text.find(part), text.npos) << part << " in: " << text;
 }
 
