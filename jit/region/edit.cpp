@@ -62,6 +62,19 @@ std::int64_t points(const Nest& n) {
   return p;
 }
 
+std::int64_t touched(const Nest& n, const Access& a) {
+  std::int64_t elements = 1;
+  for (std::size_t d = 0; d < n.extents.size(); ++d) elements *= a.strides[d] == 0 ? 1 : n.extents[d];
+  return elements;
+}
+
+bool is_row_major(const Nest& n, const Access& a) {
+  std::int64_t expected = 1;
+  for (std::size_t d = n.extents.size(); d-- > 0; expected *= n.extents[d])
+    if (n.extents[d] != 1 && a.strides[d] != expected) return false;
+  return true;
+}
+
 void compact(Nest& n) {
   std::vector<std::uint8_t> used(n.nodes.size(), 0);
   for (const Store& s : n.stores) used[s.node] = 1;

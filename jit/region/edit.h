@@ -15,6 +15,12 @@ std::uint32_t add_node(Nest& n, const NestNode& node);
 // The product of its extents.
 std::int64_t points(const Nest& n);
 
+// How many elements an access touches.
+std::int64_t touched(const Nest& n, const Access& a);
+
+// Whether it goes through consecutive elements as the loops go, wherever it begins.
+bool is_row_major(const Nest& n, const Access& a);
+
 // Keeps the nodes that a store or a reduction needs, and their accesses.
 void compact(Nest& n);
 

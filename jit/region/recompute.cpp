@@ -58,20 +58,15 @@ constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
 // An element of a value at a point of its loops: the only store of a nest.
 using Cheap = Nest;
 
-// Bytes of the elements that an access touches.
-std::int64_t touched(const Nest& n, const Access& a) {
-  std::int64_t bytes = size_of(a.dtype);
-  for (std::size_t d = 0; d < n.extents.size(); ++d) bytes *= a.strides[d] == 0 ? 1 : n.extents[d];
-  return bytes;
-}
-
 bool is_cheap(const Nest& n) {
   if (points(n) < kLarge || is_complex(n.stores[0].to.dtype)) return false;
   const std::int64_t bytes = points(n) * size_of(n.stores[0].to.dtype);
   int sum = 0;
   for (const NestNode& node : n.nodes) {
     if (is_picking(node)) return false;
-    if (node.kind == NestNodeKind::Load && touched(n, n.accesses[node.access]) * kSmallPart > bytes) return false;
+    if (node.kind == NestNodeKind::Load &&
+        touched(n, n.accesses[node.access]) * size_of(node.dtype) * kSmallPart > bytes)
+      return false;
     sum += cost(node);
   }
   return sum <= kMaxCost;
@@ -135,16 +130,6 @@ class Reader {
   const Access& to_;
 };
 
-bool is_row_major(const Nest& n) {
-  const Access& a = n.stores[0].to;
-  std::int64_t expected = 1;
-  for (std::size_t d = n.extents.size(); d-- > 0;) {
-    if (n.extents[d] != 1 && a.strides[d] != expected) return false;
-    expected *= n.extents[d];
-  }
-  return true;
-}
-
 class Recomputer {
  public:
   explicit Recomputer(std::span<const std::uint8_t> live_out) : live_out_(live_out) {}
@@ -156,7 +141,7 @@ class Recomputer {
       Nest value = n;
       value.stores = {s};
       compact(value);
-      if (is_row_major(value)) cheap_.emplace(s.to.base, std::move(value));
+      if (is_row_major(value, value.stores[0].to)) cheap_.emplace(s.to.base, std::move(value));
     }
   }
   // The reader without loads of what is known; nullopt: some must stay.
@@ -174,7 +159,9 @@ class Recomputer {
     const Nest& n = *item.nest;
     if (n.stores.size() + n.reductions.size() != 1 || points(n) == 0) return;
     std::optional<Nest> value = n.has_reduction() ? without_reduction(n) : n;
-    if (!value || live_out_[value->stores[0].to.base] || !is_row_major(*value) || !is_cheap(*value)) return;
+    if (!value || live_out_[value->stores[0].to.base] || !is_row_major(*value, value->stores[0].to) ||
+        !is_cheap(*value))
+      return;
     const std::uint32_t base = value->stores[0].to.base;
     cheap_.emplace(base, *std::move(value));
   }

@@ -13,24 +13,11 @@ namespace {
 
 constexpr std::int64_t kSmallPart = 8;  // an array has at most so small a part of the points, or costs a load
 constexpr int kMaxRounds = 8;
-constexpr std::size_t kMaxNodes = 96, kMaxAccesses = 32;
 
 using Flags = std::vector<std::uint8_t>;  // by node
 
-bool is_row_major(const Nest& n, const Access& a) {
-  std::int64_t expected = 1;
-  for (std::size_t d = n.extents.size(); d-- > 0;) {
-    if (n.extents[d] != 1 && a.strides[d] != expected) return false;
-    expected *= n.extents[d];
-  }
-  return a.offset == 0;
-}
-
-bool is_small(const Nest& n, const Access& a) {
-  std::int64_t touched = 1;
-  for (std::size_t d = 0; d < n.extents.size(); ++d) touched *= a.strides[d] == 0 ? 1 : n.extents[d];
-  return touched * kSmallPart <= points(n);
-}
+// Whether the element is the one at the point, of a value as large as the loops.
+bool is_own(const Nest& n, const Access& a) { return a.offset == 0 && is_row_major(n, a); }
 
 // A load that costs no more than one of a stored value.
 bool is_plain(const Nest& nest, const NestNode& n) {
@@ -90,7 +77,8 @@ class Choice {
     return reached_[v] && (nest_.nodes[v].kind == NestNodeKind::Op || is_plain(nest_, nest_.nodes[v]));
   }
   bool is_free(const NestNode& n) const {
-    if (n.kind == NestNodeKind::Load) return is_plain(nest_, n) && is_small(nest_, nest_.accesses[n.access]);
+    if (n.kind == NestNodeKind::Load)
+      return is_plain(nest_, n) && touched(nest_, nest_.accesses[n.access]) * kSmallPart <= points(nest_);
     return n.kind == NestNodeKind::Constant || n.kind == NestNodeKind::Iota;
   }
   static bool is_cheap(const NestNode& n) { return n.kind == NestNodeKind::Op && cost(n) <= 1; }
@@ -135,8 +123,9 @@ class Choice {
 
 class Chooser {
  public:
-  Chooser(std::vector<FuseItem>& items, std::uint32_t bases, std::span<const std::uint8_t> live_out, std::int64_t large)
-      : items_(items), large_(large), is_fixed_(bases, 0), readers_(bases) {
+  Chooser(std::vector<FuseItem>& items, std::uint32_t bases, std::span<const std::uint8_t> live_out,
+          const FuseOptions& options)
+      : items_(items), options_(options), is_fixed_(bases, 0), readers_(bases) {
     std::ranges::copy(live_out, is_fixed_.begin());
   }
 
@@ -154,7 +143,7 @@ class Chooser {
     for (const NestNode& n : i.nest->nodes) {
       if (n.kind != NestNodeKind::Load) continue;
       const Access& a = i.nest->accesses[n.access];
-      if (is_picking(n) || !is_row_major(*i.nest, a)) is_fixed_[a.base] = 1;
+      if (is_picking(n) || !is_own(*i.nest, a)) is_fixed_[a.base] = 1;
       auto& readers = readers_[a.base];
       if (readers.empty() || readers.back() != item) readers.push_back(item);
     }
@@ -163,18 +152,18 @@ class Chooser {
   // Whether somebody needs the store itself: another than nests that load the element at their point, over equal loops.
   bool is_fixed(const Nest& maker, const Store& s) const {
     const auto differs = [&](std::uint32_t r) { return items_[r].nest->extents != maker.extents; };
-    return is_fixed_[s.to.base] || !is_row_major(maker, s.to) || std::ranges::any_of(readers_[s.to.base], differs);
+    return is_fixed_[s.to.base] || !is_own(maker, s.to) || std::ranges::any_of(readers_[s.to.base], differs);
   }
 
   void take(std::uint32_t k) {
-    if (!items_[k].nest || points(*items_[k].nest) < large_) return;
+    if (!items_[k].nest || points(*items_[k].nest) < options_.large) return;
     const Nest& n = *items_[k].nest;
     Flags needed(n.nodes.size(), 0), stored(n.nodes.size(), 0);
     std::vector<std::uint32_t> readers;
     for (const Store& s : n.stores) {
       is_fixed_[s.to.base] = is_fixed(n, s);
       if (is_fixed_[s.to.base]) {
-        stored[s.node] |= is_row_major(n, s.to);
+        stored[s.node] |= is_own(n, s.to);
         continue;
       }
       needed[s.node] = 1;
@@ -198,7 +187,7 @@ class Chooser {
       if (!kept[v]) continue;
       const NestNode& n = r.maker.nodes[v];
       for (const Store& s : r.maker.stores)
-        if (s.node == v && is_row_major(r.maker, s.to)) r.from[v] = s.to;
+        if (s.node == v && is_own(r.maker, s.to)) r.from[v] = s.to;
       if (is_plain(r.maker, n)) r.from[v] = r.maker.accesses[n.access];
       if (!r.from[v]) {
         const auto base = static_cast<std::uint32_t>(readers_.size() + added.size());
@@ -211,7 +200,9 @@ class Chooser {
     std::vector<Nest> rewritten;
     for (std::uint32_t item : readers) {
       rewritten.push_back(r.of(*items_[item].nest));
-      if (rewritten.back().nodes.size() > kMaxNodes || rewritten.back().accesses.size() > kMaxAccesses) return;
+      if (rewritten.back().nodes.size() > options_.max_nodes ||
+          rewritten.back().accesses.size() > options_.max_accesses)
+        return;
     }
     Nest& maker = *items_[k].nest;
     maker.stores = std::move(stores);
@@ -272,7 +263,7 @@ class Chooser {
   };
 
   std::vector<FuseItem>& items_;
-  std::int64_t large_;
+  const FuseOptions& options_;
   std::vector<std::uint8_t> is_fixed_;               // by base: the store itself is needed
   std::vector<std::vector<std::uint32_t>> readers_;  // by base: nests, some more than once
   std::vector<std::int64_t> bytes_;
@@ -281,8 +272,8 @@ class Chooser {
 }  // namespace
 
 std::vector<std::int64_t> choose_stores(std::vector<FuseItem>& items, std::uint32_t bases,
-                                        std::span<const std::uint8_t> live_out, std::int64_t large) {
-  return Chooser(items, bases, live_out, large).run();
+                                        std::span<const std::uint8_t> live_out, const FuseOptions& options) {
+  return Chooser(items, bases, live_out, options).run();
 }
 
 }  // namespace tfvm

@@ -19,8 +19,8 @@ namespace tfvm {
 // The choice is that of a cut between what is dear to compute and what is needed (Chen, Xu, Zhang, Guestrin, "Training
 // Deep Nets with Sublinear Memory Cost", 2016, for the idea), searched by adding one value at a time. Values that are
 // new have the bases from `bases` on; the bytes of each are returned. `live_out`, by base: values that are somebody
-// else's as well. `large`: points from which on memory costs more than ops.
+// else's as well.
 std::vector<std::int64_t> choose_stores(std::vector<FuseItem>& items, std::uint32_t bases,
-                                        std::span<const std::uint8_t> live_out, std::int64_t large);
+                                        std::span<const std::uint8_t> live_out, const FuseOptions& options);
 
 }  // namespace tfvm

@@ -18,11 +18,7 @@ bool goes_along(const Nest& nest, std::uint32_t base, std::int64_t elements) {
   for (const NestNode& n : nest.nodes) {
     if (n.kind != NestNodeKind::Load || nest.accesses[n.access].base != base) continue;
     const Access& a = nest.accesses[n.access];
-    std::int64_t expected = 1;
-    bool along = !is_picking(n) && a.offset == 0;
-    for (std::size_t d = nest.extents.size(); d-- > 0; expected *= nest.extents[d])
-      along = along && (nest.extents[d] == 1 || a.strides[d] == expected);
-    if (!along) return false;
+    if (is_picking(n) || a.offset != 0 || !is_row_major(nest, a)) return false;
     loads = true;
   }
   return loads;

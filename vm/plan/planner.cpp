@@ -65,7 +65,7 @@ void choose_memory(std::vector<FuseItem>& items, Lowered& lowered, std::vector<s
     for (std::int64_t bytes : list) lowered.bases.push_back({PlanBase::Kind::Slot, 0, bytes});
     live_out.resize(lowered.bases.size(), 0);
   };
-  add(choose_stores(items, static_cast<std::uint32_t>(lowered.bases.size()), live_out, options.large));
+  add(choose_stores(items, static_cast<std::uint32_t>(lowered.bases.size()), live_out, options));
   choose_layouts(items, live_out);
   add(share(items, static_cast<std::uint32_t>(lowered.bases.size()), options));
   add(copy_columns(items, static_cast<std::uint32_t>(lowered.bases.size())));
@@ -110,7 +110,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);
   std::vector<std::uint8_t> epilogues;
-  if (options.tiers && options.fuse.enabled)
+  if (options.tiers && options.fuse.enabled && options.fuse.recompute)
     epilogues = find_epilogues({t, flat, *lowered, lookup}, items, options.large_product);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, epilogues, options.fuse, *plan);
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), std::move(epilogues), *plan, lookup, options);

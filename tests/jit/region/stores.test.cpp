@@ -67,7 +67,7 @@ std::string loads_of(const FuseItem& item) {
 // The items with the stores that are chosen, which give the same.
 std::vector<FuseItem> chosen(const std::vector<FuseItem>& items, const Live& live_out, std::size_t added) {
   std::vector<FuseItem> after = items;
-  const std::vector<std::int64_t> bytes = choose_stores(after, kBases, live_out, 1);
+  const std::vector<std::int64_t> bytes = choose_stores(after, kBases, live_out, {.large = 1});
   EXPECT_EQ(bytes.size(), added);
   for (std::int64_t b : bytes) EXPECT_EQ(b, 24 * 4);
   const auto expected = run(items, kBases), got = run(after, kBases + bytes.size());
@@ -128,7 +128,7 @@ TEST(Stores, OfTwoArraysStay) {
 
 TEST(Stores, OfSmallNestsStay) {
   std::vector<FuseItem> items{forward(), backward()};
-  EXPECT_TRUE(choose_stores(items, kBases, live({7}), 25).empty());
+  EXPECT_TRUE(choose_stores(items, kBases, live({7}), {.large = 25}).empty());
   EXPECT_EQ(stores_of(items[0]), "b2 b4 ");
 }
 
@@ -162,7 +162,7 @@ TEST(Stores, Random) {
     Live out(kBases, 0);
     for (std::uint32_t b = 2; b < kBases; ++b) out[b] = b >= 9 || below(4) == 0;
     std::vector<FuseItem> after = items;
-    const std::size_t added = choose_stores(after, kBases, out, 1).size();
+    const std::size_t added = choose_stores(after, kBases, out, {.large = 1}).size();
     const auto expected = run(items, kBases), got = run(after, kBases + added);
     for (std::size_t b = 0; b < kBases; ++b)
       if (out[b]) {

@@ -5,6 +5,7 @@
 
 #include <malloc.h>
 
+#include "jit/x86/native.h"
 #include "tests/vm/capi/host.h"
 
 extern "C" {
@@ -115,7 +116,7 @@ TEST(CApiMalloc, BoundCallsAllocateNothing) {
   void* out[] = {y};
   tfvm_bound* bound = nullptr;
   ASSERT_EQ(tfvm_bind(h.context, h.prepare("@line"), in, 3, out, 1, &bound, &h.e), TFVM_OK);
-  ASSERT_EQ(tfvm_call_bound(bound, &h.e), TFVM_OK);  // interpreted: the first makes the frame
+  if (!tfvm::NestCompiler::is_available()) tfvm_call_bound(bound, nullptr);  // interpreted: the first makes the frame
   const long before = g_count.load();
   for (int k = 0; k < 1'000'000; ++k) tfvm_call_bound(bound, nullptr);
   EXPECT_EQ(g_count.load() - before, 0);
