@@ -124,6 +124,21 @@ func @thousands(%x: f32[n]) {
   ret %i, %y
 }
 
+// Carries change places, so that none is updated in place.
+func @places(%x: f32[n], %y: f32[n]) {
+  %a, %b, %i = while (%a = %x, %b = %y, %i = 0) {
+    %more = lt %i, 1001
+    yield %more
+  } do {
+    %s = mul %a, 0.999
+    %t = add %s, %b
+    %u = mul %t, 0.5
+    %j = add %i, 1
+    yield %b, %u, %j
+  }
+  ret %a, %b, %i
+}
+
 // Goes on with all lanes while one wants to: lanes that are done change.
 func @together(%x: f32[n]) {
   %y = while (%y = %x) {
@@ -343,9 +358,10 @@ TEST(NativeWhile, StepLimit) {
 TEST(NativeWhile, TakesOver) {
   for (std::int64_t hot : {1, 100, 1000, 5000, 20000}) {
     const TierOptions tier{.tier = Tier::Auto, .sync = true, .hot = hot};
-    for (const std::string function : {"@kinds_of", "@roots"}) {
+    for (const std::string function : {"@kinds_of", "@roots", "@places"}) {
       std::vector<std::string> types{"f32[20]", "f32[20]", "bool[20]", "f64[20]", "i32[20]"};
       if (function == "@roots") types = {"f64[20]", "f64[20]"};
+      if (function == "@places") types = {"f32[20]", "f32[20]"};
       const NativeRun got = run_native(kProgram, function, types, tier);
       expect_equal(got, run_native(kProgram, function, types, {.tier = Tier::Interp}), function);
     }
