@@ -7,6 +7,7 @@
 
 #include "bytecode/text/body_names.h"
 #include "bytecode/text/print_body.h"
+#include "vm/plan/code_text.h"
 #include "vm/plan/walk.h"
 
 namespace tfvm {
@@ -40,21 +41,8 @@ fs::path free_stem(const std::string& dir, const std::string& name, std::string_
   }
 }
 
-std::string line_of(const Tables& t, StepOrigin at) {
-  const Loc loc = t.debugs.find_loc(at.debug, at.instr);
-  return loc.line ? fmt::format("{}:{}", t.strings[loc.file], loc.line) : "no line";
-}
-
 struct Levels {
   std::string simplified, plan, nests, assembly;
-
-  void add_nest(const Tables& t, const NestStep& s, StepOrigin at, std::uint32_t step, NestCompiler& compiler) {
-    const std::string title = fmt::format("// step {}, {}\n", step, line_of(t, at));
-    if (!s.ir) return;
-    nests += title + text(*s.ir);
-    const Result<std::string> code = compiler.listing(*s.ir);
-    assembly += title + (code ? *code : fmt::format("interpreted: {}\n", code.error().message));
-  }
 
   void add(Tables& t, const Plan& p, NestCompiler& compiler) {
     const std::string title = fmt::format("// ---- {}\n", t.debugs.function_name(p.function.debug, t.strings));
@@ -62,8 +50,11 @@ struct Levels {
     plan += title + text(p) + "\n";
     nests += title;
     assembly += title;
-    for (std::uint32_t i = 0; i < p.steps.size(); ++i)
-      if (p.steps[i].kind == StepKind::Nest) add_nest(t, p.nests[p.steps[i].index], p.origins[i], i, compiler);
+    for (std::uint32_t i = 0; i < p.steps.size(); ++i) {
+      const StepText s = code_text(t, p, i, compiler);
+      nests += s.title + (s.ir.empty() ? s.code : s.ir);
+      assembly += s.title + s.code;
+    }
   }
 };
 

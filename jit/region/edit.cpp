@@ -97,7 +97,7 @@ void compact(Nest& n) {
     out.nodes.push_back(node);
   }
   for (const Store& s : n.stores) out.stores.push_back({map[s.node], s.to});
-  for (const Reduction& r : n.reductions) out.reductions.push_back({r.op, map[r.node], r.to});
+  for (const Reduction& r : n.reductions) out.reductions.push_back({r.op, map[r.node], r.to, r.source});
   if (!out.has_reduction()) std::ranges::fill(out.reduced, std::uint8_t{0});
   n = std::move(out);
 }

@@ -116,7 +116,7 @@ void append(Nest& first, const Nest& second) {
     map[k] = add_node(first, node);
   }
   for (const Store& s : second.stores) first.stores.push_back({map[s.node], s.to});
-  for (const Reduction& r : second.reductions) first.reductions.push_back({r.op, map[r.node], r.to});
+  for (const Reduction& r : second.reductions) first.reductions.push_back({r.op, map[r.node], r.to, r.source});
   if (second.has_reduction()) first.reduced = second.reduced;
 }
 

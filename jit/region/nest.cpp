@@ -7,11 +7,11 @@
 
 namespace tfvm {
 
-namespace {
-
 std::string text(const Access& a) {
   return fmt::format("{} b{} + {} [{}]", name(a.dtype), a.base, a.offset, fmt::join(a.strides, ", "));
 }
+
+namespace {
 
 std::string text(const Nest& n, const NestNode& node) {
   switch (node.kind) {

@@ -34,6 +34,13 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
+// What of the program a node is made for: an index from 1 into a list that its plan has (vm/plan/sources.h); 0: not
+// known. All are equal, for nodes of two lines may be one.
+struct NestSource {
+  std::uint32_t index = 0;
+  friend constexpr bool operator==(NestSource, NestSource) { return true; }
+};
+
 enum class NestNodeKind : std::uint8_t {
   Load,      // the element at an access. in[0], where there is one: a bool node; where it is false nothing is read and
              // the element is all zero bits. in[1]: an i32 node, the elements that the place is moved by
@@ -48,9 +55,12 @@ struct NestNode {
   Op op = Op::add;                                             // Op
   std::array<std::uint32_t, 3> in{kNoNode, kNoNode, kNoNode};  // earlier nodes
   std::uint32_t access = 0;                                    // Load, Iota: index into Nest::accesses
-  std::uint64_t bits = 0;                                      // Constant: the element, zero-extended
+  NestSource source;
+  std::uint64_t bits = 0;  // Constant: the element, zero-extended
   friend bool operator==(const NestNode&, const NestNode&) = default;
 };
+
+static_assert(sizeof(NestNode) == 32);
 
 // A load under a mask, or at a place that an index says: not every point of its access need be memory.
 inline bool is_picking(const NestNode& n) {
@@ -69,6 +79,7 @@ struct Reduction {
   Op op = Op::reduce_sum;
   std::uint32_t node = 0;
   Access to;
+  NestSource source = {};
 };
 
 // Loads see memory as it was before the nest: where memory of a store is also loaded, the two maps must be equal
@@ -90,5 +101,6 @@ std::int64_t work_of(const Nest& nest);
 
 // For dumps: one line per node, store and reduction, as in the comment above.
 std::string text(const Nest& nest);
+std::string text(const Access& a);
 
 }  // namespace tfvm

@@ -178,7 +178,7 @@ class Recomputer {
     std::vector<std::uint32_t> map;
     for (const NestNode& n : nest.nodes) map.push_back(copy(nest, n, map, out));
     for (const Store& s : nest.stores) out.stores.push_back({map[s.node], s.to});
-    for (const Reduction& r : nest.reductions) out.reductions.push_back({r.op, map[r.node], r.to});
+    for (const Reduction& r : nest.reductions) out.reductions.push_back({r.op, map[r.node], r.to, r.source});
     if (out.nodes.size() <= kMaxNodes && out.accesses.size() <= kMaxAccesses) nest = std::move(out);
   }
 

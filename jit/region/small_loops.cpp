@@ -78,7 +78,8 @@ class Unrolled {
     for (std::int64_t round = 0; round < n_.extents[loop_]; ++round) {
       for (std::size_t k = 0; k < n_.nodes.size(); ++k)
         if (round == 0 || changes_[k]) map[k] = copy(n_.nodes[k], map, round);
-      for (const Reduction& r : n_.reductions) out_.reductions.push_back({r.op, map[r.node], at(r.to, round)});
+      for (const Reduction& r : n_.reductions)
+        out_.reductions.push_back({r.op, map[r.node], at(r.to, round), r.source});
     }
     if (out_.nodes.size() > kMaxNodes || out_.accesses.size() > kMaxAccesses) return std::nullopt;
     return std::move(out_);

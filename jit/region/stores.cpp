@@ -232,7 +232,7 @@ class Chooser {
         map.push_back(s ? make(s->node, made, out) : copy(n, reader, map, out));
       }
       for (const Store& s : reader.stores) out.stores.push_back({map[s.node], s.to});
-      for (const Reduction& r : reader.reductions) out.reductions.push_back({r.op, map[r.node], r.to});
+      for (const Reduction& r : reader.reductions) out.reductions.push_back({r.op, map[r.node], r.to, r.source});
       return out;
     }
     const Store* store_of(std::uint32_t base) const {

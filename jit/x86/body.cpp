@@ -66,6 +66,7 @@ Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
 void Body::run() {
   for (std::size_t p = 0; p < order_.size(); ++p) {
     const LaneId v = order_[p];
+    e_.mark(code_.source_of(v));
     r_.begin(p);
     inst(v);
     if (e_.home[v] >= 0) {  // the preheader
@@ -76,6 +77,7 @@ void Body::run() {
     }
     r_.end();
   }
+  e_.mark(0);
 }
 
 void Body::inst(LaneId v) {

@@ -21,6 +21,7 @@ class Body {
     const LaneCall* call;
     std::vector<ax::Reg> results;
     std::vector<std::vector<aj::Operand>> in;
+    std::uint32_t source;
   };
 
   void inst(LaneId v);

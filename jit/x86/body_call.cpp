@@ -76,7 +76,7 @@ void Body::any_lane(const std::vector<LaneId>& masks) {
 // on all lanes, and the results are put in the place of the usual ones.
 void Body::rare_call(LaneId v) {
   const LaneCall& c = code_.calls()[code_[v].bits];
-  RareCall rare{a_.newLabel(), a_.newLabel(), &c, {}, {}};
+  RareCall rare{a_.newLabel(), a_.newLabel(), &c, {}, {}, code_.source_of(v)};
   std::size_t most = 1 + 2 * c.usual.size();
   for (const auto& parts : c.in) most += parts.size();
   const bool is_tight = static_cast<int>(most) > r_.available();
@@ -123,6 +123,7 @@ void Body::rare_operands(const RareCall& r) {
 
 void Body::emit_rare_calls() {
   for (const RareCall& r : rare_calls_) {
+    e_.mark(r.source);
     a_.bind(r.entry);
     rare_operands(r);
     call_function(*r.call, e_.rare_caller);
@@ -131,6 +132,7 @@ void Body::emit_rare_calls() {
       a_.vmovups(sized(r.results[k], bytes), e_.at(e_.call_out + static_cast<int>(k) * bytes));
     a_.jmp(r.back);
   }
+  e_.mark(0);
 }
 
 // Half of a register, where it stands in memory or after it was brought down.

@@ -15,12 +15,12 @@ asmjit::JitAllocator::CreateParams dual_mapping() {
 CodeMemory::CodeMemory(const asmjit::JitAllocator::CreateParams& params) : allocator_(&params) {}
 CodeMemory::CodeMemory() : CodeMemory(dual_mapping()) {}
 
-Result<void*> CodeMemory::add(asmjit::CodeHolder& code) {
+Result<void*> CodeMemory::add(asmjit::CodeHolder& code, std::size_t room_behind) {
   if (code.flatten() != asmjit::kErrorOk || code.resolveUnresolvedLinks() != asmjit::kErrorOk)
     return Error(Code::Internal, "generated code has an open label");
   void *run = nullptr, *write = nullptr;
   const std::size_t size = code.codeSize();
-  if (allocator_.alloc(&run, &write, size) != asmjit::kErrorOk || run == write) return refused();
+  if (allocator_.alloc(&run, &write, size + room_behind) != asmjit::kErrorOk || run == write) return refused();
   if (code.relocateToBase(reinterpret_cast<std::uint64_t>(run)) != asmjit::kErrorOk ||
       code.copyFlattenedData(write, size) != asmjit::kErrorOk) {
     allocator_.release(run);

@@ -14,9 +14,9 @@ class CodeMemory {
   // Whether the system maps anything executable. What it maps for this serves the first code.
   bool is_given();
   static Error refused() { return {Code::Memory, "the system gives no executable memory"}; }
-  // Copies finished code to where it can run; gives its address. It stays until this is destroyed. Memory: the
-  // system maps nothing executable.
-  Result<void*> add(asmjit::CodeHolder& code);
+  // Copies finished code to where it can run; gives its address. It stays until this is destroyed. So many bytes behind
+  // it are left unused. Memory: the system maps nothing executable.
+  Result<void*> add(asmjit::CodeHolder& code, std::size_t room_behind = 0);
   // Nothing runs in it any more.
   void release(void* code, std::size_t size);
   std::size_t bytes() const { return bytes_; }

@@ -1,6 +1,7 @@
 #include "jit/x86/emission.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 
@@ -17,6 +18,37 @@ Status EmitFailure::status() const {
   return Error(Code::Internal, "the assembler refused an instruction: " + message);
 }
 
+void Emission::note_mark(std::uint32_t source) {
+  if ((notes->marks.empty() ? 0 : notes->marks.back().source) == source) return;
+  const auto at = static_cast<std::uint32_t>(a.offset());
+  if (!notes->marks.empty() && notes->marks.back().offset == at) notes->marks.pop_back();
+  notes->marks.push_back({at, source});
+  char text[24];
+  std::snprintf(text, sizeof text, "; source %u", source);
+  if (a.code()->logger()) a.comment(text);
+}
+
+namespace {
+
+using Above = CodeFrame::Above;
+
+// What is true from here on.
+[[gnu::noinline]] void note_frame(Emission& e, Above above, std::size_t saved, std::int32_t at = 0) {
+  if (!e.notes) return;
+  const auto add = static_cast<std::int32_t>(8 + 8 * saved);
+  e.notes->frames.push_back(
+      {above, static_cast<std::uint8_t>(saved), static_cast<std::uint32_t>(e.a.offset()), add, at});
+}
+
+std::size_t saved(const Emission& e) { return e.is_light ? 0 : std::size(kSaved); }
+
+// As it is in the body, where so much was pushed since.
+[[gnu::noinline]] void note_body_frame(Emission& e, std::int32_t pushed = 0) {
+  note_frame(e, Above::Stored, saved(e), e.saved_sp + pushed);
+}
+
+}  // namespace
+
 void take_places(Emission& e) {
   for (const ShapeAccess& s : e.shape.accesses)
     e.index.push_back(s.inner == Inner::Strided ? e.frame.take(e.reg_bytes()) : 0);
@@ -32,15 +64,20 @@ void take_places(Emission& e) {
 }
 
 void enter(Emission& e) {
-  if (!e.is_light)
-    for (const ax::Gp& r : kSaved) e.a.push(r);
+  note_frame(e, Above::Rsp, 0);
+  for (std::size_t k = 0; k < saved(e); ++k) {
+    e.a.push(kSaved[k]);
+    note_frame(e, Above::Rsp, k + 1);
+  }
   e.makes_frame.first = e.a.offset();
   e.a.mov(ax::rax, ax::rsp);
+  note_frame(e, Above::Rax, saved(e));
   e.a.and_(ax::rsp, -64);
   e.a.long_().sub(ax::rsp, 0x7fffffff);  // the size of the frame, known at the end
   e.frame_size_at = e.a.offset() - 4;
   e.a.mov(ax::ptr(ax::rsp, e.saved_sp), ax::rax);
   e.makes_frame.second = e.a.offset();
+  note_body_frame(e);
   e.a.mov(ax::rcx, ax::rdi);
   if (!e.is_light) e.a.mov(Emission::kArgs, ax::rsi);
 }
@@ -140,8 +177,13 @@ void leave(Emission& e) {
   e.leaves_frame.first = e.a.offset();
   e.a.mov(ax::rsp, ax::ptr(ax::rsp, e.saved_sp));
   e.leaves_frame.second = e.a.offset();
-  for (std::size_t k = std::size(kSaved); k-- > 0 && !e.is_light;) e.a.pop(kSaved[k]);
+  note_frame(e, Above::Rsp, saved(e));
+  for (std::size_t k = saved(e); k-- > 0;) {
+    e.a.pop(kSaved[k]);
+    note_frame(e, Above::Rsp, k);
+  }
   e.a.ret();
+  note_body_frame(e);
 }
 
 namespace {
@@ -155,7 +197,9 @@ void emit_caller(Emission& e, const aj::Label& label, std::uint64_t kept) {
   const auto saved = [&](std::size_t k) { return at(e.call_saved + static_cast<int>(k) * 8); };
   const auto is_kept = [&](int bit) { return (kept >> bit & 1) != 0; };
   e.a.bind(label);
+  note_body_frame(e, 8);
   e.a.push(ax::rax);  // aligns the stack
+  note_body_frame(e, 16);
   for (int id = 0; id < 32; ++id)
     if (is_kept(id)) e.a.vmovups(vector(id), e.vec(id));
   for (int id = 1; id < 8; ++id)
@@ -175,6 +219,7 @@ void emit_caller(Emission& e, const aj::Label& label, std::uint64_t kept) {
   for (int id = 1; id < 8; ++id)
     if (is_kept(32 + id)) e.a.kmovw(ax::k(id), mask(id));
   e.a.pop(ax::rcx);
+  note_body_frame(e, 8);
   e.a.ret();
 }
 
@@ -209,6 +254,7 @@ void finish(Emission& e, aj::CodeHolder& holder) {
   if (!e.is_light || e.frame.is_used()) return;
   // A small nest that keeps nothing in its frame has none: calls one after the other would wait for rsp.
   for (const auto& [first, end] : {e.makes_frame, e.leaves_frame}) fill_with_nops(code + first, end - first);
+  while (e.notes && e.notes->frames.size() > 1) e.notes->frames.pop_back();  // as it begins
 }
 
 }  // namespace tfvm::x86

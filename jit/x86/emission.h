@@ -41,6 +41,7 @@ struct Emission {
   // In the code: where the size of the frame goes, and the instructions that make the frame and leave it.
   std::size_t frame_size_at = 0;
   std::pair<std::size_t, std::size_t> makes_frame, leaves_frame;
+  CodeNotes* notes = nullptr;
 
   int reg_bytes() const { return code.reg_bytes(); }
   // Vector registers of values: those below this number. Sums may have others.
@@ -48,6 +49,10 @@ struct Emission {
   std::int32_t vectors() const { return call_saved + 64; }  // where registers are saved: these, then masks
   ax::Mem arg(int k) const { return ax::ptr(is_light ? ax::rsi : kArgs, 8 * k); }
   ax::Mem at(std::int32_t offset) const { return frame.at(offset); }
+  void mark(std::uint32_t source) {
+    if (notes) note_mark(source);
+  }
+  void note_mark(std::uint32_t source);
   ax::Vec vec(int id) const { return vector(code.named_bytes(), static_cast<std::uint32_t>(id)); }
 
   static constexpr int kFewRegisters = 5;    // a rare call of four registers of lanes takes as many

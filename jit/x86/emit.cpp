@@ -19,6 +19,8 @@ class NestEmitter {
         code_(shape.lanes, target.is_avx512 && !shape.one ? 64 : kOneBytes, shape.one),
         e_{a_, shape, code_, {}, Pool(a_, code_.reg_bytes()), target.is_avx512} {
     e_.few_registers = target.few_registers;
+    e_.notes = target.notes;
+    code_.has_sources = target.notes != nullptr;
     validate(a_, target);
     a_.setErrorHandler(&failed_);
   }

@@ -12,6 +12,7 @@ struct Target {
   bool is_avx512 = false;
   bool few_registers = false;  // for tests (NestCompiler)
   bool is_validated = false;   // for tests: the assembler asks whether there is such an instruction
+  CodeNotes* notes = nullptr;  // who asks for them; where there is a log, marks stand in it as "; source 3"
 };
 
 inline void validate(asmjit::x86::Assembler& a, Target target) {

@@ -24,6 +24,8 @@ class LoopEmitter {
         code_(shape_.lanes, loop.reg_bytes, shape_.one),
         e_{a_, shape_, code_, {}, Pool(a_, loop.reg_bytes), target.is_avx512} {
     e_.few_registers = target.few_registers;
+    e_.notes = target.notes;
+    code_.has_sources = target.notes != nullptr;
     validate(a_, target);
     a_.setErrorHandler(&failed_);
   }
@@ -106,8 +108,10 @@ void LoopEmitter::lower() {
   if (is_while()) {
     const int width = low.mask_width(loop_.condition);
     code_.condition = low.masks(loop_.condition, width);
+    code_.source = shape_.nodes[loop_.condition].source.index;
     while_ = code_.add({LaneOp::While, static_cast<std::uint8_t>(width), 0, {}, 0});
   }
+  code_.source = 0;
   next_ = code_.add({LaneOp::Next, 4, 0, {}, 0});
   std::size_t at = 0;
   for (const LoopShape::Carry& c : loop_.carries) {

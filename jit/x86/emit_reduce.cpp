@@ -22,6 +22,8 @@ ReduceEmitter::ReduceEmitter(const NestShape& shape, Target target, aj::CodeHold
       e_{a_, shape, code_, {}, Pool(a_, target.is_avx512 ? 64 : 32), target.is_avx512},
       low_(shape, code_, Lowering::Zeros::Checked) {
   e_.few_registers = target.few_registers;
+  e_.notes = target.notes;
+  code_.has_sources = target.notes != nullptr;
   validate(a_, target);
   a_.setErrorHandler(&failed_);
 }

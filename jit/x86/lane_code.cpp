@@ -64,6 +64,12 @@ bool has_effect(LaneOp op) {
 }
 bool has_result(LaneOp op) { return !has_effect(op) && op != LaneOp::Call; }
 
+LaneId LaneCode::append(const LaneInst& inst) {
+  insts_.push_back(inst);
+  if (has_sources) sources_.push_back(source);
+  return static_cast<LaneId>(insts_.size() - 1);
+}
+
 LaneId LaneCode::add(const LaneInst& inst) {
   if (is_pure(inst.op)) {
     const std::size_t mask = table_.size() - 1;
@@ -72,8 +78,7 @@ LaneId LaneCode::add(const LaneInst& inst) {
       if (insts_[table_[at]] == inst) return table_[at];
     table_[at] = static_cast<LaneId>(insts_.size());
   }
-  insts_.push_back(inst);
-  const auto id = static_cast<LaneId>(insts_.size() - 1);
+  const LaneId id = append(inst);
   if (2 * insts_.size() > table_.size()) grow();
   return id;
 }
@@ -160,6 +165,7 @@ void LaneCode::set_sum(int width, std::uint64_t which, LaneId v, int trips) {
 void LaneCode::start_section() {
   std::ranges::fill(table_, kNoLane);
   section_ = static_cast<LaneId>(insts_.size());
+  source = 0;
 }
 
 std::vector<LaneId> LaneCode::call(LaneCall call) {
@@ -174,8 +180,7 @@ std::vector<LaneId> LaneCode::call(LaneCall call) {
   const int bytes = call.out == DType::Bool ? 4 : static_cast<int>(size_of(call.out));
   const bool is_bool = call.out == DType::Bool;
   calls_.push_back(std::move(call));
-  insts_.push_back(inst);
-  const auto id = static_cast<LaneId>(insts_.size() - 1);
+  const LaneId id = append(inst);
   std::vector<LaneId> parts;
   for (int k = 0; k < this->parts(bytes); ++k) {
     LaneInst part;

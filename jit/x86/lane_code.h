@@ -77,6 +77,11 @@ class LaneCode {
   // One flag per instruction: stores, what is carried on, and what they need.
   std::vector<std::uint8_t> mark_needed() const;
 
+  // What is added from now on is made for this (NestSource), which is kept where somebody asks.
+  std::uint32_t source = 0;
+  bool has_sources = false;
+  std::uint32_t source_of(LaneId v) const { return has_sources ? sources_[v] : 0; }
+
   std::vector<LaneId> rare;  // masks of lanes for which the function being traced is not what was traced
   // Of a loop, per carry: the values that a trip begins with, and ends with. Of LaneOp::While: the masks, per part.
   std::vector<LaneId> carried, next, condition;
@@ -84,12 +89,14 @@ class LaneCode {
  private:
   bool is_extreme(LaneInst& select) const;  // then it is one
   LaneId negated(LaneId v) const;           // x of -x, kNoLane of all else
+  LaneId append(const LaneInst& inst);
   void grow();
 
   int lanes_, reg_bytes_;
   bool is_one_;
   LaneId section_ = 0;
   std::vector<LaneInst> insts_;
+  std::vector<std::uint32_t> sources_;  // of each
   std::vector<LaneCall> calls_;
   std::vector<LaneId> table_ = std::vector<LaneId>(256, kNoLane);  // open addressing
 };

@@ -37,7 +37,7 @@ class Unroller {
       for (std::size_t k = 0; k < reductions_.size(); ++k) values_[k].push_back(map_[reductions_[k].node]);
       if (n_.loops[first_].role == LoopRole::Kept)
         for (const ShapeReduction& r : reductions_)
-          n_.reductions.push_back(moved(ShapeReduction{r.op, map_[r.node], r.access, r.displacement}));
+          n_.reductions.push_back(moved(ShapeReduction{r.op, map_[r.node], r.access, r.displacement, r.source}));
     }
     if (n_.loops[first_].role != LoopRole::Kept) combine();
     n_.loops.erase(at(n_.loops, first_), at(n_.loops, last_));
@@ -179,7 +179,7 @@ LooseNest loosen(const Nest& nest, const NestCode& planned) {
     if (node.kind == NestNodeKind::Load) node.bits = 0;
   auto at = static_cast<std::uint32_t>(nest.accesses.size());
   for (const Store& s : nest.stores) n.stores.push_back({s.node, at++});
-  for (const Reduction& r : nest.reductions) n.reductions.push_back({r.op, r.node, at++});
+  for (const Reduction& r : nest.reductions) n.reductions.push_back({r.op, r.node, at++, 0, r.source});
   return n;
 }
 

@@ -28,6 +28,7 @@ void Lowering::run() {
     first.push_back(at);
     Lanes out;
     out.dtype = n.dtype;
+    code_.source = n.source.index;
     if (at < seen.size())
       out = values_[at];
     else
@@ -220,6 +221,7 @@ const std::vector<LaneId>& Lowering::masks(std::uint32_t node, int width) {
 
 void Lowering::store(const ShapeStore& s, const std::vector<LaneId>& parts) {
   const DType d = shape_.nodes[s.node].dtype, to = shape_.accesses[s.access].dtype;
+  code_.source = shape_.nodes[s.node].source.index;
   const bool is_bool = d == DType::Bool;
   const std::vector<LaneId> values = to == DType::BF16 ? rounded(parts, to) : parts;
   // One place for all lanes has the value of the first, for there may be no others.

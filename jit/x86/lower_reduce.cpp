@@ -51,6 +51,7 @@ void ReduceEmitter::lower_main(Fn take) {
 
 // The record of a sum.
 Lanes ReduceEmitter::at(const Sum& s, Place record) {
+  code_.source = s.source;
   Lanes v;
   v.dtype = s.dtype;
   for (int k = 0; k < s.parts; ++k) v.parts.push_back(code_.load(s.width, record + (s.record + k * code_.reg_bytes())));
@@ -58,11 +59,13 @@ Lanes ReduceEmitter::at(const Sum& s, Place record) {
 }
 
 void ReduceEmitter::put(const Sum& s, const Lanes& lanes, Place record) {
+  code_.source = s.source;
   for (int k = 0; k < s.parts; ++k)
     code_.store(s.width, lanes.parts[static_cast<std::size_t>(k)], record + (s.record + k * code_.reg_bytes()));
 }
 
 Lanes ReduceEmitter::carried(const Sum& s, int count) {
+  code_.source = s.source;
   Lanes v;
   v.dtype = s.dtype;
   for (int k = 0; k < count; ++k) v.parts.push_back(code_.sum(s.width, s.carry + static_cast<std::uint32_t>(k)));
@@ -70,6 +73,7 @@ Lanes ReduceEmitter::carried(const Sum& s, int count) {
 }
 
 Lanes ReduceEmitter::neutral(const Sum& s, int count) {
+  code_.source = s.source;
   Lanes v;
   v.dtype = s.dtype;
   v.parts.assign(static_cast<std::size_t>(count), code_.constant(s.width, s.neutral));
@@ -77,6 +81,7 @@ Lanes ReduceEmitter::neutral(const Sum& s, int count) {
 }
 
 void ReduceEmitter::set_carries(const Sum& s, const Lanes& v, int trips) {
+  code_.source = s.source;
   for (std::size_t k = 0; k < v.parts.size(); ++k) code_.set_sum(s.width, s.carry + k, v.parts[k], trips);
 }
 
@@ -114,6 +119,7 @@ void ReduceEmitter::lower() {
     const DType d = shape_.nodes[r.node].dtype;
     s.dtype = combined_as(d);
     s.op = combining(r.op);
+    s.source = r.source.index;
     s.neutral = x86::neutral(r.op, d);
     s.width = static_cast<int>(size_of(s.dtype));
     s.parts = shape_.schedule == Schedule::Across ? code_.parts(s.width) : 1;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "jit/x86/code_memory.h"
+#include "jit/x86/code_room.h"
 #include "jit/x86/emit.h"
 
 namespace tfvm {
@@ -123,7 +124,9 @@ struct NestCompiler::State {
   std::atomic<bool> is_refused{false};
   std::atomic<std::size_t> shapes{0}, bytes{0};  // read without the lock, which is held while code is emitted
 
-  x86::Target target() const { return {isa == Isa::Avx512, few_registers}; }
+  x86::Target target(CodeNotes* notes) const {
+    return {.is_avx512 = isa == Isa::Avx512, .few_registers = few_registers, .notes = notes};
+  }
   int reg_bytes() const { return isa == Isa::Avx512 ? 64 : 32; }
   void count() {
     shapes.store(codes.size(), std::memory_order_relaxed);
@@ -161,15 +164,16 @@ Result<NestCompiler::State::CodeRef> NestCompiler::State::code_of(Shape& shape, 
   if (is_refused) return x86::CodeMemory::refused();
   asmjit::CodeHolder code;
   if (Status s = init(code); !s) return std::move(s).error();
-  if (Status s = emit(shape, target(), code); !s) return std::move(s).error();
-  const Result<void*> at = memory.add(code);
+  CodeNotes notes;
+  if (Status s = emit(shape, target(listener ? &notes : nullptr), code); !s) return std::move(s).error();
+  const Result<void*> at = memory.add(code, listener ? kRoomBehindCode : 0);
   if (!at) {
     if (at.error().code == Code::Memory) is_refused = true;
     return at.error();
   }
   const auto made = std::make_shared<const Made>(Made{reinterpret_cast<NativeNest::Entry>(*at), code.codeSize()});
   codes.emplace(k + static_cast<char>(trips), made);
-  if (listener) listener->added(label, {static_cast<const std::byte*>(*at), made->bytes});
+  if (listener) listener->added(label, {static_cast<const std::byte*>(*at), made->bytes}, notes);
   count();
   return made;
 }
@@ -196,7 +200,8 @@ Result<std::string> NestCompiler::State::listing(const Result<Shaped>& shaped) c
   if (Status s = init(code); !s) return std::move(s).error();
   asmjit::StringLogger logger;
   code.setLogger(&logger);
-  if (Status s = emit(shaped->shape, target(), code); !s) return std::move(s).error();
+  CodeNotes notes;
+  if (Status s = emit(shaped->shape, target(&notes), code); !s) return std::move(s).error();
   return std::string(logger.data(), logger.dataSize());
 }
 

@@ -111,7 +111,7 @@ class NestCompiler {
   // once. `in_tiles`: run_tile is wanted.
   Result<NativeNest> compile(const Nest& nest, const CodeLabel& label = {}, bool in_tiles = false);
   Result<NativeNest> compile(const LoopNest& loop, const CodeLabel& label = {});
-  // The machine code as text, without keeping it.
+  // The machine code as text, without keeping it. What a node is made for stands as "; source 3" before its code.
   Result<std::string> listing(const Nest& nest);
   Result<std::string> listing(const LoopNest& loop);
   // Lets go of the code of shapes that no nest has any more.

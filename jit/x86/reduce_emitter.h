@@ -43,6 +43,7 @@ class ReduceEmitter {
     int width = 4;
     int parts = 1;                // of a record
     std::int32_t record = 0;      // place in a record
+    std::uint32_t source = 0;     // what it is made for
     std::int32_t buffer = 0;      // Along: of a block's elements
     std::uint32_t carry = 0;      // the first
     Line clear, take, fold, pad;  // Along, from a buffer

@@ -42,6 +42,7 @@ struct ShapeReduction {
   Op op = Op::reduce_sum;
   std::uint32_t node = 0, access = 0;
   std::int32_t displacement = 0;
+  NestSource source = {};
 };
 
 // How a nest with reductions runs; see emit_reduce.h.

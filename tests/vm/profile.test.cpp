@@ -4,6 +4,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include <elf.h>
@@ -35,6 +37,7 @@ func @loop(%x: f32[100]) {
 }
 )";
 
+const std::set<std::uint32_t> kLines = {3, 4}, kLoopLines = {8, 9, 10};  // of code
 const std::string kWave = "tfvm:@wave nest 0 (wave.tfa:4)", kLoop = "tfvm:@loop loop 0 (wave.tfa:8)";
 
 std::unique_ptr<VM> vm_with(std::string perf) {
@@ -138,22 +141,32 @@ TEST_F(Profile, JitdumpHasTheCodeAndItsLines) {
   EXPECT_EQ(number<std::uint32_t>(dump, 20), static_cast<std::uint32_t>(getpid()));
   std::size_t codes = 0;
   std::uint64_t time = number<std::uint64_t>(dump, 24), lines_of = 0, ends_at = 0;
-  bool has_wave = false;
+  std::map<std::string, std::set<std::uint32_t>> lines;
+  std::set<std::uint32_t> these;
+  std::string frame;
   for (std::size_t at = 40; at < dump.size();) {
     const auto id = number<std::uint32_t>(dump, at), size = number<std::uint32_t>(dump, at + 4);
     ASSERT_GE(size, 16u);
     EXPECT_GE(number<std::uint64_t>(dump, at + 8), time);
     time = number<std::uint64_t>(dump, at + 8);
-    if (id == 2) {  // one line, at both ends of what follows
+    if (id == 2) {  // lines, in the order of addresses, the last one at the end of what follows
       lines_of = number<std::uint64_t>(dump, at + 16);
-      EXPECT_EQ(number<std::uint64_t>(dump, at + 24), 2u);
-      EXPECT_EQ(number<std::uint64_t>(dump, at + 32), lines_of);
-      EXPECT_GT(number<std::uint32_t>(dump, at + 40), 0u);
-      EXPECT_STREQ(dump.c_str() + at + 48, "wave.tfa");
-      const std::size_t entry = 16 + sizeof "wave.tfa";
-      EXPECT_EQ(size, 32 + 2 * entry);
-      EXPECT_EQ(number<std::uint32_t>(dump, at + 40 + entry), number<std::uint32_t>(dump, at + 40));
-      ends_at = number<std::uint64_t>(dump, at + 32 + entry);
+      std::size_t entry = at + 32;
+      these.clear();
+      for (auto left = number<std::uint64_t>(dump, at + 24); left > 0; --left) {
+        const auto place = number<std::uint64_t>(dump, entry);
+        EXPECT_TRUE(entry == at + 32 ? place == lines_of : place > ends_at);
+        ends_at = place;
+        these.insert(number<std::uint32_t>(dump, entry + 8));
+        EXPECT_STREQ(dump.c_str() + entry + 16, "wave.tfa");
+        entry += 16 + sizeof "wave.tfa";
+      }
+      EXPECT_EQ(at + size, entry);
+    } else if (id == 4) {  // frames, whose header is at their end
+      const auto bytes = number<std::uint64_t>(dump, at + 16), header = number<std::uint64_t>(dump, at + 24);
+      EXPECT_EQ(size, (40 + bytes + 7) / 8 * 8);
+      frame = dump.substr(at + 40, bytes - header);
+      EXPECT_EQ(dump.substr(at + 40 + bytes - header, 4), "\x01\x1b\x03\x3b");
     } else {
       ASSERT_EQ(id, 0u);
       EXPECT_EQ(number<std::uint32_t>(dump, at + 16), static_cast<std::uint32_t>(getpid()));
@@ -163,13 +176,17 @@ TEST_F(Profile, JitdumpHasTheCodeAndItsLines) {
       EXPECT_EQ(ends_at, code + bytes);
       EXPECT_EQ(number<std::uint64_t>(dump, at + 48), codes++);
       const std::string name = dump.c_str() + at + 56;
-      has_wave = has_wave || name == kWave;
+      lines[name] = these;
+      const std::size_t begin = 4 + number<std::uint32_t>(frame, 0) + 8;  // of the function in its frame
+      EXPECT_EQ((bytes + 7) / 8 * 8 + begin + number<std::uint32_t>(frame, begin), std::uint64_t{1} << 32);
+      EXPECT_EQ(number<std::uint32_t>(frame, begin + 4), bytes);
       ASSERT_EQ(size, 56 + name.size() + 1 + bytes);
       EXPECT_EQ(std::memcmp(dump.data() + at + 56 + name.size() + 1, reinterpret_cast<const void*>(code), bytes), 0);
     }
     at += size;
   }
-  EXPECT_TRUE(has_wave);
+  EXPECT_EQ(lines[kWave], kLines);
+  EXPECT_EQ(lines[kLoop], kLoopLines);
   EXPECT_EQ(codes, vm->tiers().compiler().counts().shapes);
 }
 
@@ -182,8 +199,46 @@ std::vector<const jit_code_entry*> entries() {
 struct Symbol {
   std::string name;
   std::uint64_t at = 0, size = 0;
-  bool has_lines = false;
+  std::set<std::uint32_t> lines;
+  bool has_frames = false;
 };
+
+// Runs the table of lines, whose operations are few: DWARF 4, 6.2.5.
+std::set<std::uint32_t> lines_in(const std::string& table) {
+  std::set<std::uint32_t> lines;
+  std::size_t at = 10 + number<std::uint32_t>(table, 6);
+  EXPECT_EQ(number<std::uint32_t>(table, 0) + 4, table.size());
+  const auto leb = [&](bool is_signed) {
+    std::int64_t v = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(table.at(at++));
+      v |= std::int64_t{byte & 127} << shift;
+      if (byte < 128) return is_signed && byte > 63 ? v - (std::int64_t{128} << shift) : v;
+    }
+  };
+  std::int64_t line = 1;
+  while (at < table.size()) {
+    switch (const char op = table[at++]) {
+      case 0:
+        at += 1 + static_cast<std::size_t>(table.at(at));
+        break;
+      case 1:
+        lines.insert(static_cast<std::uint32_t>(line));
+        break;
+      case 3:
+        line += leb(true);
+        break;
+      case 2:
+      case 4:
+        leb(false);
+        break;
+      default:
+        ADD_FAILURE() << int{op};
+        return {};
+    }
+  }
+  return lines;
+}
 
 Symbol symbol_in(const char* elf) {
   Elf64_Ehdr header;
@@ -194,7 +249,8 @@ Symbol symbol_in(const char* elf) {
   Symbol found;
   for (const Elf64_Shdr& s : sections) {
     const std::string name = elf + sections[header.e_shstrndx].sh_offset + s.sh_name;
-    found.has_lines = found.has_lines || name == ".debug_line";
+    found.has_frames = found.has_frames || name == ".debug_frame";
+    if (name == ".debug_line") found.lines = lines_in({elf + s.sh_offset, s.sh_size});
     if (s.sh_type != SHT_SYMTAB) continue;
     Elf64_Sym symbol;
     std::memcpy(&symbol, elf + s.sh_offset + sizeof symbol, sizeof symbol);
@@ -212,14 +268,19 @@ TEST_F(Profile, GdbHasAnElfFileForEachPieceOfCode) {
     const auto list = entries();
     ASSERT_EQ(list.size(), 2 * vm->tiers().compiler().counts().shapes);
     bool has_wave = false;
+    std::map<std::string, std::set<std::uint32_t>> lines;
     for (std::size_t k = 0; k < list.size(); ++k) {
       EXPECT_EQ(list[k]->prev_entry, k == 0 ? nullptr : list[k - 1]);
       const Symbol s = symbol_in(list[k]->symfile_addr);
       EXPECT_TRUE(is_executable(s.at) && is_executable(s.at + s.size - 1));
-      EXPECT_TRUE(s.has_lines);
+      EXPECT_TRUE(s.has_frames);
+      EXPECT_FALSE(s.lines.empty());
+      lines[s.name] = s.lines;
       has_wave = has_wave || s.name == kWave;
     }
     EXPECT_TRUE(has_wave);
+    EXPECT_EQ(lines[kWave], kLines);
+    EXPECT_EQ(lines[kLoop], kLoopLines);
   }
   EXPECT_TRUE(entries().empty());
   EXPECT_EQ(__jit_debug_descriptor.action_flag, 0u);
@@ -229,10 +290,10 @@ TEST_F(Profile, GdbHasAnElfFileForEachPieceOfCode) {
 TEST_F(Profile, GdbForgetsCodeThatGoes) {
   const auto listener = code_listener("gdb");
   const std::byte code[2][16] = {};
-  for (const auto& c : code) listener->added({"@f nest 0", "", 0}, c);
+  for (const auto& c : code) listener->added({"@f nest 0", "", 0}, c, {});
   ASSERT_EQ(entries().size(), 2u);
   EXPECT_EQ(symbol_in(entries()[0]->symfile_addr).name, "tfvm:@f nest 0");
-  EXPECT_FALSE(symbol_in(entries()[0]->symfile_addr).has_lines);
+  EXPECT_TRUE(symbol_in(entries()[0]->symfile_addr).lines.empty());
   listener->removed(code[1]);
   ASSERT_EQ(entries().size(), 1u);
   EXPECT_EQ(symbol_in(entries()[0]->symfile_addr).at, reinterpret_cast<std::uintptr_t>(code[0]));

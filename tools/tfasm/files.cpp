@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -79,6 +80,16 @@ Status load_file(VM& vm, const std::string& file) {
   Result<Module> m = read_module(vm.tables().strings, file);
   if (!m) return std::move(m).error();
   return vm.load(*std::move(m), files_below(file));
+}
+
+std::string line_text(const std::string& file, std::uint32_t line) {
+  std::istringstream source(source_text(file));
+  std::string text;
+  for (; line > 0 && std::getline(source, text); --line) {
+  }
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && is_blank(text.back())) text.pop_back();
+  return line > 0 ? std::string() : std::string(std::ranges::find_if_not(text, is_blank), text.end());
 }
 
 std::string error_text(const Error& error, const StringTable& strings) {

@@ -20,6 +20,9 @@ ModuleLoader modules_below(StringTable& strings, const std::string& file);
 // Loads FILE into `vm`, with its imports and the first values of its params and buffers.
 Status load_file(VM& vm, const std::string& file);
 
+// A line of a file of the program, or of the stdlib, without blanks around it.
+std::string line_text(const std::string& file, std::uint32_t line);
+
 // file:line:col: error: …, the source line and a caret, notes. Reads the line from the file, or from the stdlib.
 std::string error_text(const Error& error, const StringTable& strings);
 // Prints that on standard error and gives the exit code: kUsage where a file could not be read, else kFailed.

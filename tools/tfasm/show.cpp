@@ -9,6 +9,7 @@
 #include "tools/tfasm/command.h"
 #include "tools/tfasm/files.h"
 #include "tools/tfasm/values.h"
+#include "vm/plan/code_text.h"
 #include "vm/plan/walk.h"
 
 namespace tfvm::tool {
@@ -21,18 +22,11 @@ struct Options {
   bool all() const { return !bytecode && !plan && !nests && !assembly; }
 };
 
-std::string line_of(const Tables& t, StepOrigin at) {
-  const Loc loc = t.debugs.find_loc(at.debug, at.instr);
-  return loc.line ? fmt::format("{}:{}", t.strings[loc.file], loc.line) : "no line";
-}
-
-void show_nest(const Tables& t, const NestStep& s, StepOrigin at, std::uint32_t step, NestCompiler& compiler,
-               const Options& o) {
-  fmt::print("// step {}, {}\n", step, line_of(t, at));
-  if (o.nests || o.all()) fmt::print("{}", text(*s.ir));
-  if (!o.assembly && !o.all()) return;
-  const Result<std::string> code = compiler.listing(*s.ir);
-  fmt::print("{}", code ? *code : fmt::format("interpreted: {}\n", code.error().message));
+void show_step(const Tables& t, const Plan& p, std::uint32_t step, NestCompiler& compiler, const Options& o) {
+  const StepText s = code_text(t, p, step, compiler, [](const CodeLine& at) { return line_text(at.file, at.line); });
+  fmt::print("{}", s.title);
+  if (o.nests || o.all()) fmt::print("{}", s.ir);
+  if (o.assembly || o.all() || s.ir.empty()) fmt::print("{}", s.code);
 }
 
 void show_plan(Tables& t, const Plan& p, NestCompiler& compiler, const Options& o) {
@@ -40,8 +34,7 @@ void show_plan(Tables& t, const Plan& p, NestCompiler& compiler, const Options& 
   if (o.bytecode || o.all()) fmt::print("{}\n", print_function(t, p.function));
   if (o.plan || o.all()) fmt::print("{}\n", text(p));
   if (!o.nests && !o.assembly && !o.all()) return;
-  for (std::uint32_t i = 0; i < p.steps.size(); ++i)
-    if (p.steps[i].kind == StepKind::Nest) show_nest(t, p.nests[p.steps[i].index], p.origins[i], i, compiler, o);
+  for (std::uint32_t i = 0; i < p.steps.size(); ++i) show_step(t, p, i, compiler, o);
 }
 
 Status show(VM& vm, const Options& o) {
@@ -74,8 +67,9 @@ void add_show(Application& app) {
   cmd.option("--args", o->args, "Types of the arguments, where the function does not fix them");
   cmd.flag("--bytecode", o->bytecode, "The bytecode that is planned");
   cmd.flag("--plan", o->plan, "The steps of the plan and their places");
-  cmd.flag("--nests", o->nests, "The loop nests, each with its line in the program");
-  cmd.flag("--asm", o->assembly, "The machine code of each nest, or why it has none");
+  cmd.flag("--nests", o->nests, "The loop nests and whole loops, each with its line in the program");
+  cmd.flag("--asm", o->assembly,
+           "The machine code of each nest and loop under the lines that it is of, or why there is none");
   cmd.option("--isa", o->isa, "Machine code for this instruction set; default: the best of the machine")
       .one_of({"avx2", "avx512"});
   cmd.footer(

@@ -11,6 +11,7 @@
 #include "vm/plan/epilogues.h"
 #include "vm/plan/items.h"
 #include "vm/plan/planner.h"
+#include "vm/plan/sources.h"
 #include "vm/plan/update_report.h"
 #include "vm/tiers.h"
 
@@ -169,9 +170,10 @@ Status Emitter::add_nest(Nest nest, Addresses bases) {
   if (may_be_native()) {
     const std::shared_ptr<const Nest> given = options_.gate ? shown_to_gate(*ir) : ir;
     const bool in_tiles = step_ > 0 && has_epilogue(step_ - 1);
-    step.native =
-        options_.tiers->slot([given, in_tiles, label = label("nest", plan_.nests.size())](NestCompiler& compiler) {
-          return compiler.compile(*given, label, in_tiles);
+    step.native = options_.tiers->slot(
+        [given, in_tiles, label = label("nest", plan_.nests.size(), *given, plan_.sources)](NestCompiler& compiler) {
+          if (label) return compiler.compile(*given, *label, in_tiles);
+          return compiler.compile(*given, {}, in_tiles);
         });
   }
   plan_.steps.push_back({StepKind::Nest, static_cast<std::uint32_t>(plan_.nests.size())});
@@ -195,14 +197,20 @@ bool Emitter::may_be_native() const {
   return options_.tiers && (!options_.gate || options_.gate->may_be_native(origin()));
 }
 
-CodeLabel Emitter::label(std::string_view kind, std::size_t number) const {
-  if (!options_.tiers->has_listener()) return {};
+Emitter::LabelRef Emitter::label(std::string_view kind, std::size_t number, const Nest& nest,
+                                 std::span<const StepOrigin> sources) const {
+  if (!options_.tiers->has_listener()) return nullptr;
+  const auto made = std::make_shared<CodeLabel>();
+  made->name = fmt::format("{} {}", kind, number);
+  made->lines = lines_of(t_, sources, nest);
   StepOrigin at = origin();  // a copy of a result has none
   for (std::size_t k = low_.sources.size(); at.debug == kNone<DebugId> && k-- > 0;) at = low_.sources[k].origin;
-  if (at.debug == kNone<DebugId>) return {fmt::format("{} {}", kind, number), {}, 0};
+  if (at.debug == kNone<DebugId>) return made;
+  made->name = t_.debugs.function_name(at.debug, t_.strings) + ' ' + made->name;
   const Loc loc = t_.debugs.find_loc(at.debug, at.instr);
-  return {fmt::format("{} {} {}", t_.debugs.function_name(at.debug, t_.strings), kind, number),
-          loc.line > 0 ? std::string(t_.strings[loc.file]) : std::string(), loc.line};
+  made->line = loc.line;
+  if (loc.line > 0) made->file = t_.strings[loc.file];
+  return made;
 }
 
 std::shared_ptr<const Nest> Emitter::shown_to_gate(Nest nest) const {

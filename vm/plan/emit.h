@@ -1,6 +1,8 @@
 #pragma once
 // Second half of planning: fused items become steps, bases and work areas become places.
 
+#include <memory>
+
 #include "jit/x86/code_listener.h"
 #include "jit/x86/loop.h"
 #include "vm/plan/lower.h"
@@ -37,7 +39,10 @@ class Emitter {
   }
   bool has_epilogue(std::uint32_t step) const { return step < epilogues_.size() && epilogues_[step]; }
   bool may_be_native() const;
-  CodeLabel label(std::string_view kind, std::size_t number) const;  // of machine code that is made now
+  // Of machine code that is made now; null where nobody asks.
+  using LabelRef = std::shared_ptr<const CodeLabel>;
+  LabelRef label(std::string_view kind, std::size_t number, const Nest& nest,
+                 std::span<const StepOrigin> sources) const;
   std::shared_ptr<const Nest> shown_to_gate(Nest nest) const;
 
   void find_lifetimes();
@@ -55,7 +60,8 @@ class Emitter {
   void add_places(std::vector<Address>& to, Addresses list) const;
   void make_native(ScanStep& x);
   void make_native(WhileStep& x, FunctionId condition);
-  void set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number);
+  void set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number,
+                  std::span<const StepOrigin> sources);
   void emit_tape_scan(const ItemSource& s, const Instr& in);
   void emit_reduce(const ItemSource& s, const Instr& in);
   LoopCarry carry(const Plan& body, std::uint32_t param, std::uint32_t result, const Access& init, std::uint32_t out);

@@ -5,6 +5,7 @@
 #include "vm/plan/emit.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/planner.h"
+#include "vm/plan/sources.h"
 #include "vm/tiers.h"
 
 namespace tfvm {
@@ -144,7 +145,7 @@ void Emitter::make_native(ScanStep& x) {
   for (const ScanRow& r : x.inputs) bases.push_back(r.place);
   for (const LoopCarry& c : x.carries) bases.push_back(c.result);
   for (const ScanRow& r : x.outputs) bases.push_back(r.place);
-  set_native(x.native, scan_loop(*x.body->as_nest, x), bases, plan_.scans.size());
+  set_native(x.native, scan_loop(*x.body->as_nest, x), bases, plan_.scans.size(), x.body->sources);
 }
 
 // Constants that both condition and body are given are one, so that what both compute of them is computed once.
@@ -154,7 +155,7 @@ void Emitter::make_native(WhileStep& x, FunctionId condition) {
   add_places(bases, x.cond_consts);
   add_places(bases, x.body_consts);
   const auto shared = bases.begin() + x.cond_consts.count;
-  LoopCondition c{x.cond->as_nest.get(), {}, any_of(t_, condition)};
+  LoopCondition c{x.cond->as_nest.get(), {}, any_of(t_, condition), static_cast<std::uint32_t>(x.body->sources.size())};
   for (auto own = bases.begin(); own != shared; ++own)
     c.bases.push_back(static_cast<std::uint32_t>(
         std::find_if(shared, bases.end(),
@@ -168,15 +169,19 @@ void Emitter::make_native(WhileStep& x, FunctionId condition) {
   }
   for (const LoopCarry& carry : x.carries) bases.push_back(carry.result);
   if (std::optional<LoopNest> made = while_loop(*x.body->as_nest, x, c))
-    set_native(x.native, *std::move(made), bases, plan_.whiles.size());
+    set_native(x.native, *std::move(made), bases, plan_.whiles.size(), sources_of(x));
 }
 
-void Emitter::set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number) {
+void Emitter::set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number,
+                         std::span<const StepOrigin> sources) {
   if (bases.size() >= NativeLoop::kMaxBases || !may_be_native()) return;
   if (options_.gate) options_.gate->made_native(made.body);
   const auto loop = std::make_shared<const LoopNest>(std::move(made));
-  native.code = options_.tiers->slot(
-      [loop, label = label("loop", number)](NestCompiler& compiler) { return compiler.compile(*loop, label); });
+  if (options_.keep_nests) native.ir = loop;
+  native.code =
+      options_.tiers->slot([loop, label = label("loop", number, loop->body, sources)](NestCompiler& compiler) {
+        return label ? compiler.compile(*loop, *label) : compiler.compile(*loop);
+      });
   native.work = std::min(time_of(loop->body), std::int64_t{1} << 40);
   native.bases = {static_cast<std::uint32_t>(plan_.places.size()), static_cast<std::uint32_t>(bases.size())};
   plan_.places.insert(plan_.places.end(), bases.begin(), bases.end());

@@ -138,6 +138,7 @@ std::optional<std::uint32_t> add_condition(Nest& body, const LoopCondition& c) {
       loads[{body.accesses[n.access].base, body.accesses[n.access].offset}] = k;
   std::vector<std::uint32_t> now;
   for (NestNode n : c.of->nodes) {
+    if (n.source.index > 0) n.source.index += c.first_source;
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) {
       Access a = c.of->accesses[n.access];
       if (!is_one(a)) return std::nullopt;
@@ -159,7 +160,7 @@ std::optional<std::uint32_t> add_condition(Nest& body, const LoopCondition& c) {
 }
 
 // Whether any of the elements is set that a lane loads of a base.
-std::optional<std::uint32_t> add_any(Nest& body, std::uint32_t base) {
+std::optional<std::uint32_t> add_any(Nest& body, std::uint32_t base, NestSource source) {
   std::optional<std::uint32_t> any;
   const auto loads = static_cast<std::uint32_t>(body.nodes.size());
   for (std::uint32_t k = 0; k < loads; ++k) {
@@ -169,6 +170,7 @@ std::optional<std::uint32_t> add_any(Nest& body, std::uint32_t base) {
     both.op = Op::or_;
     both.dtype = DType::Bool;
     both.in = {any.value_or(k), k, kNoNode};
+    both.source = source;
     any = any ? add(body, both) : k;
   }
   return any;
@@ -188,7 +190,7 @@ std::optional<LoopNest> while_loop(const Nest& body, const WhileStep& w, const L
   rows.consts.count = own + w.body_consts.count;
   rows.carries = w.carries;
   const std::uint32_t live = rows.consts.count + condition.any.value_or(0);
-  const auto asked = condition.any ? add_any(all, live) : add_condition(all, condition);
+  const auto asked = condition.any ? add_any(all, live, {condition.first_source + 1}) : add_condition(all, condition);
   if (!asked || !writes_what_it_reads(all, {false, rows.consts.count, static_cast<std::uint32_t>(w.carries.size())},
                                       rows.consts.count + static_cast<std::uint32_t>(w.carries.size())))
     return std::nullopt;

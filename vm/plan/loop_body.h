@@ -40,6 +40,7 @@ struct LoopCondition {
   const Nest* of = nullptr;
   std::vector<std::uint32_t> bases;
   std::optional<std::uint32_t> any;
+  std::uint32_t first_source = 0;  // its instructions stand behind so many in the list of NestSource
 };
 
 // The `while` over such a body: bases are `own` constants of the condition, then as of scan_loop, then that of the

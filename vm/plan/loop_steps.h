@@ -12,6 +12,7 @@
 namespace tfvm {
 
 class NativeSlot;
+struct LoopNest;
 
 // One carry of a loop. `temp`: the second buffer that trips alternate with, where they do.
 struct LoopCarry {
@@ -31,7 +32,8 @@ struct NativeLoop {
   static constexpr std::size_t kMaxBases = 512;
   std::shared_ptr<NativeSlot> code;  // null: trip by trip
   Addresses bases;
-  std::int64_t work = 0;  // time_of a trip
+  std::int64_t work = 0;               // time_of a trip
+  std::shared_ptr<const LoopNest> ir;  // where PlanOptions::keep_nests
 };
 
 struct WhileStep {

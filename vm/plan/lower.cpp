@@ -10,6 +10,7 @@
 #include "jit/region/build.h"
 #include "jit/region/complex.h"
 #include "vm/layout.h"
+#include "vm/plan/sources.h"
 
 namespace tfvm {
 
@@ -49,6 +50,7 @@ class Lowering {
       }
     }
     for (std::uint32_t r = 0; r < b_.results.size(); ++r) place_result(r);
+    note_sources(out_);
     return std::move(out_);
   }
 

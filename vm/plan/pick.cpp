@@ -12,6 +12,7 @@
 #include "vm/plan/known.h"
 #include "vm/plan/lookup.h"
 #include "vm/plan/nest_maker.h"
+#include "vm/plan/sources.h"
 
 namespace tfvm {
 
@@ -202,6 +203,9 @@ class Picker {
 
 }  // namespace
 
-void pick_in_nests(const Tables& t, const FlatBody& flat, Lowered& low) { Picker(t, flat, low).run(); }
+void pick_in_nests(const Tables& t, const FlatBody& flat, Lowered& low) {
+  Picker(t, flat, low).run();
+  note_sources(low);
+}
 
 }  // namespace tfvm

@@ -57,6 +57,7 @@ struct Plan {
   std::vector<ValueType> params, results;
   std::vector<PlanStep> steps;
   std::vector<StepOrigin> origins;  // of each step: its last instruction
+  std::vector<StepOrigin> sources;  // of NestSource, from 1; where nests are kept, or somebody is shown machine code
   std::vector<Address> places;
   std::vector<NestStep> nests;
   std::vector<KernelStep> kernels;
@@ -71,6 +72,7 @@ struct Plan {
   StorageRef pool;  // constants
   std::int64_t frame_bytes = 0;
   std::shared_ptr<const Nest> as_nest;  // the whole of it, where a loop runs it and it is one; see loop_body.h
+  std::string not_one_nest;             // why there is none; where PlanOptions::keep_nests
   bool is_direct = false;               // one nest that may get machine code, whose bases are the roots in their order
   bool gives_tapes = false;             // among its results
   std::uint32_t depth = 1;              // of nested calls and control flow

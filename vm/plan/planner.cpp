@@ -11,6 +11,7 @@
 #include "jit/region/recompute.h"
 #include "jit/region/share.h"
 #include "jit/region/stores.h"
+#include "vm/plan/code_text.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/epilogues.h"
 #include "vm/plan/fusion_report.h"
@@ -93,7 +94,11 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
     if (b.bytes < 0 || b.bytes > kMaxBytes)
       return Error(Code::Memory, "a value is larger than any memory that this could run in");
   for (const ValueType& r : plan->results) plan->gives_tapes = plan->gives_tapes || r.is_tape;
-  if (role && options.tiers) plan->as_nest = one_nest(t, flat, *lowered, *plan, *role);
+  if (options.keep_nests || (options.tiers && options.tiers->has_listener())) plan->sources = flat.origins;
+  if (role && options.tiers) {
+    plan->as_nest = one_nest(t, flat, *lowered, *plan, *role);
+    if (options.keep_nests && !plan->as_nest) plan->not_one_nest = why_not_one_nest(flat, *lowered);
+  }
   std::optional<Nest> whole;
   const bool is_scanned = role && role->is_scan;
   if (!is_scanned && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);

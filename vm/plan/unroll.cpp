@@ -42,8 +42,11 @@ bool Unroller::may_be_small() const {
 
 bool Unroller::run(bool with_passed) {
   if (!may_be_small()) return false;
-  for (std::size_t k = 0; k < low_.items.size(); ++k)
+  for (std::size_t k = 0; k < low_.items.size(); ++k) {
+    source_ = low_.sources[k].instr + 1;
     if (!(low_.items[k].nest ? nest(*low_.items[k].nest) : opaque(low_.sources[k])) || !is_small()) return false;
+  }
+  source_ = 0;
   return !with_passed || std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });
 }
 

@@ -59,7 +59,8 @@ class Unroller {
 
   Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
   Access result_access(const Instr& in, const ItemSource& s) const;
-  std::uint32_t add(const NestNode& n) {
+  std::uint32_t add(NestNode n) {
+    if (n.source.index == 0) n.source.index = source_;
     out_.nodes.push_back(n);
     return static_cast<std::uint32_t>(out_.nodes.size() - 1);
   }
@@ -74,6 +75,7 @@ class Unroller {
   const Lowered& low_;
   const Plan& plan_;
   const Strides lanes_;
+  std::uint32_t source_ = 0;      // of the step at hand: NestSource
   std::vector<Elements> values_;  // per base
   std::map<std::tuple<std::uint32_t, std::int64_t, Strides>, std::uint32_t> loads_;
   Nest out_;

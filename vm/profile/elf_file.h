@@ -1,6 +1,6 @@
 #pragma once
-// An ELF file in memory for a piece of machine code that is elsewhere: one symbol, and where the line of the program is
-// known, DWARF that says it is the line of all of the code.
+// An ELF file in memory for a piece of machine code that is elsewhere: one symbol, how its callers are found (dwarf.h),
+// and where the line of the program is known, the lines of its instructions.
 
 #include <cstddef>
 #include <span>
@@ -10,6 +10,6 @@
 
 namespace tfvm {
 
-std::vector<std::byte> elf_file(const CodeLabel& label, std::span<const std::byte> code);
+std::vector<std::byte> elf_file(const CodeLabel& label, std::span<const std::byte> code, const CodeNotes& notes);
 
 }  // namespace tfvm

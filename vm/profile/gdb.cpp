@@ -55,9 +55,9 @@ class GdbInterface : public CodeListener {
   }
   GdbInterface(const GdbInterface&) = delete;
 
-  void added(const CodeLabel& label, std::span<const std::byte> code) override {
+  void added(const CodeLabel& label, std::span<const std::byte> code, const CodeNotes& notes) override {
     auto entry = std::make_unique<Entry>();
-    entry->elf = elf_file(label, code);
+    entry->elf = elf_file(label, code, notes);
     entry->links.symfile_addr = reinterpret_cast<const char*>(entry->elf.data());
     entry->links.symfile_size = entry->elf.size();
     jit_code_entry& links = entry->links;

@@ -1,8 +1,8 @@
 // The format is that of tools/perf/Documentation/jitdump-specification.txt in the Linux sources, version 1: a header,
 // then records. The time of records is CLOCK_MONOTONIC, so perf must record with -k mono.
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <vector>
 
@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "jit/x86/code_room.h"
+#include "vm/profile/dwarf.h"
 #include "vm/profile/profile.h"
 
 namespace tfvm {
@@ -19,7 +21,7 @@ namespace tfvm {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4A695444, kVersion = 1, kHeaderSize = 40;
-constexpr std::uint32_t kCodeLoad = 0, kDebugInfo = 2, kClose = 3;
+constexpr std::uint32_t kCodeLoad = 0, kDebugInfo = 2, kClose = 3, kUnwinding = 4;
 
 std::uint64_t now() {
   timespec t{};
@@ -27,63 +29,62 @@ std::uint64_t now() {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-// Numbers as this machine has them, strings with their 0.
-class Record {
- public:
-  Record() = default;
-  explicit Record(std::uint32_t id) : is_record_(true) { put(id).put(std::uint32_t{0}).put(now()); }
-  template <class T>
-  Record& put(T value) {
-    const auto* p = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), p, p + sizeof value);
-    return *this;
-  }
-  Record& text(const std::string& s) { return raw(std::as_bytes(std::span(s.c_str(), s.size() + 1))); }
-  Record& raw(std::span<const std::byte> b) {
-    bytes_.insert(bytes_.end(), b.begin(), b.end());
-    return *this;
-  }
-  void write(std::FILE* file) {
-    const auto size = static_cast<std::uint32_t>(bytes_.size());
-    if (is_record_) std::copy_n(reinterpret_cast<const std::byte*>(&size), 4, bytes_.begin() + 4);
-    std::fwrite(bytes_.data(), 1, bytes_.size(), file);
-    std::fflush(file);
-  }
-
- private:
-  std::vector<std::byte> bytes_;
-  bool is_record_ = false;
+struct Record : Bytes {
+  explicit Record(std::uint32_t id) { put(id).put(std::uint32_t{0}).put(now()); }
 };
+
+void write(const Bytes& bytes, std::FILE* file) {
+  std::fwrite(bytes.all.data(), 1, bytes.all.size(), file);
+  std::fflush(file);
+}
+
+// With its length.
+void write(Record record, std::FILE* file) {
+  const auto size = static_cast<std::uint32_t>(record.all.size());
+  std::memcpy(record.all.data() + 4, &size, 4);
+  write(static_cast<const Bytes&>(record), file);
+}
 
 class JitDump : public CodeListener {
  public:
   JitDump(std::FILE* file, void* marker, std::size_t page) : file_(file), marker_(marker), page_(page) {
-    Record header;
+    Bytes header;
     header.put(kMagic).put(kVersion).put(kHeaderSize).put(std::uint32_t{EM_X86_64}).put(std::uint32_t{0});
     header.put(static_cast<std::uint32_t>(getpid())).put(now()).put(std::uint64_t{0});
-    header.write(file_);
+    write(header, file_);
   }
   ~JitDump() override {
-    Record(kClose).write(file_);
+    write(Record(kClose), file_);
     munmap(marker_, page_);
     std::fclose(file_);
   }
   JitDump(const JitDump&) = delete;
 
-  // The line comes before the code that it is of.
-  void added(const CodeLabel& label, std::span<const std::byte> code) override {
+  // Lines and frames come before the code that they are of. perf ends a line where the next begins.
+  void added(const CodeLabel& label, std::span<const std::byte> code, const CodeNotes& notes) override {
     const auto at = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(code.data()));
-    if (label.line > 0) {
+    if (std::vector<LineRow> rows = line_rows(label, notes); !rows.empty()) {
+      rows.push_back(rows.back());
+      rows.back().offset = static_cast<std::uint32_t>(code.size());
       Record lines(kDebugInfo);
-      lines.put(at).put(std::uint64_t{2});  // perf ends a line where the next begins
-      for (const std::uint64_t place : {at, at + code.size()})
-        lines.put(place).put(label.line).put(std::uint32_t{0}).text(label.file);
-      lines.write(file_);
+      lines.put(at).put(static_cast<std::uint64_t>(rows.size()));
+      for (const LineRow& r : rows) lines.put(at + r.offset).put(r.line).put(std::uint32_t{0}).text(*r.file);
+      write(std::move(lines), file_);
+    }
+    if (!notes.frames.empty()) {
+      const EhFrame frame = eh_frame(code, notes);
+      const auto size = static_cast<std::uint64_t>(frame.bytes.all.size());
+      const std::uint64_t mapped = size + 8 <= kRoomBehindCode ? size : 0;
+      Record unwinding(kUnwinding);
+      unwinding.put(size).put(std::uint64_t{frame.header_bytes}).put(mapped).raw(frame.bytes.all);
+      while (unwinding.all.size() % 8 != 0) unwinding.put('\0');
+      write(std::move(unwinding), file_);
     }
     Record load(kCodeLoad);
     load.put(static_cast<std::uint32_t>(getpid())).put(static_cast<std::uint32_t>(syscall(SYS_gettid)));
     load.put(at).put(at).put(static_cast<std::uint64_t>(code.size())).put(index_++);
-    load.text(symbol_of(label)).raw(code).write(file_);
+    load.text(symbol_of(label)).raw(code);
+    write(std::move(load), file_);
   }
   void removed(const std::byte*) override {}  // the format has no such record
 

@@ -18,7 +18,7 @@ class PerfMap : public CodeListener {
   PerfMap(const PerfMap&) = delete;
 
   // In one write, so that lines of several VMs stay whole.
-  void added(const CodeLabel& label, std::span<const std::byte> code) override {
+  void added(const CodeLabel& label, std::span<const std::byte> code, const CodeNotes&) override {
     char place[64];
     std::snprintf(place, sizeof place, "%" PRIxPTR " %zx ", reinterpret_cast<std::uintptr_t>(code.data()), code.size());
     const std::string line = place + symbol_of(label) + "\n";

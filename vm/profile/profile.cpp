@@ -12,8 +12,8 @@ namespace {
 class All : public CodeListener {
  public:
   explicit All(std::vector<std::unique_ptr<CodeListener>> all) : all_(std::move(all)) {}
-  void added(const CodeLabel& label, std::span<const std::byte> code) override {
-    for (const auto& one : all_) one->added(label, code);
+  void added(const CodeLabel& label, std::span<const std::byte> code, const CodeNotes& notes) override {
+    for (const auto& one : all_) one->added(label, code, notes);
   }
   void removed(const std::byte* code) override {
     for (const auto& one : all_) one->removed(code);
@@ -39,6 +39,21 @@ std::string symbol_of(const CodeLabel& label) {
   for (char& c : s)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';  // a line is a line
   return s;
+}
+
+std::vector<LineRow> line_rows(const CodeLabel& label, const CodeNotes& notes) {
+  std::vector<LineRow> rows;
+  if (label.line == 0) return rows;
+  rows.push_back({0, label.line, &label.file});
+  for (const CodeMark& m : notes.marks) {
+    LineRow row{m.offset, label.line, &label.file};
+    if (m.source < label.lines.size() && label.lines[m.source].line > 0)
+      row = {m.offset, label.lines[m.source].line, &label.lines[m.source].file};
+    if (row.line == rows.back().line && *row.file == *rows.back().file) continue;
+    if (rows.back().offset == m.offset) rows.pop_back();
+    rows.push_back(row);
+  }
+  return rows;
 }
 
 std::shared_ptr<CodeListener> code_listener(std::string_view names) {
