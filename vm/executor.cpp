@@ -165,7 +165,7 @@ bool Executor::nest(const Plan& plan, const NestStep& s, std::byte** roots) {
     const NativeNest* code = s.native->ready();
     // Where somebody watches, parts must be short, and the interpreter's blocks always are.
     const std::int64_t most = limits_.pause ? 4 * kNativePartWork : kNativeUncutWork;
-    const bool is_slow = code && watched_ && s.work / code->max_parts(kNativePartWork) > most;
+    const bool is_slow = code && watched_ && s.work > most && s.work / code->max_parts(kNativePartWork) > most;
     if (code && stood <= 0 && !is_slow) return native(*code, bases, stood < 0 ? -1 - stood : 0);
     s.native->ran(s.work);
   }

@@ -241,6 +241,11 @@ void Body::select(LaneId v) {
   const LaneInst& i = code_[v];
   const bool is4 = i.width == 4;
   const ax::Reg m = r_.reg(i.in[0]);
+  if (!e_.is_avx512 && code_[i.in[2]].op == LaneOp::Const && code_[i.in[2]].bits == 0) {
+    const auto yes = r_.any(i.in[1]);
+    a_.emit(I::kIdVandps, r_.out(v), m, yes);
+    return;
+  }
   const ax::Reg no = r_.reg(i.in[2]);
   const auto yes = r_.any(i.in[1]);
   const ax::Reg to = r_.out(v);

@@ -24,6 +24,13 @@ class Body {
     std::uint32_t source;
   };
 
+  // Memory of a part of an access at the present trip.
+  struct At {
+    std::uint32_t access;
+    int part = 0;
+    std::int32_t displacement = 0;
+  };
+
   void inst(LaneId v);
   bool simple(LaneId v);  // one machine instruction from the table
   void fma(LaneId v);
@@ -36,10 +43,16 @@ class Body {
   void load_bool(LaneId v);
   void load_half(LaneId v);
   void load_strided(LaneId v);
+  void load_each(LaneId v);
   void load_picked(LaneId v);
   void pick_one(LaneId v);
   void pick_same(LaneId v);
   void pick_lanes(LaneId v);
+  void pick_each(LaneId v);
+  void pick_all(LaneId v);
+  // Lane by lane from memory: at `place`, which has rcx as its index, for each of the indices in the frame's bytes; or
+  // from rdx on, rcx bytes apart, of which rsi has three.
+  void each_into(LaneId v, ax::Mem place, bool by_index);
   void skip_if_none(const ax::Reg& mask, int width, const aj::Label& none);
   void ask_for_all(int width, const aj::Label& all);
   ax::Vec pick_index(LaneId v);
@@ -48,12 +61,14 @@ class Body {
   ax::Mem row(LaneId v);
   void iota(LaneId v);
   void store(LaneId v);
+  void store_pieces(At at, const ax::Reg& value, int width);
   void store_bool(LaneId v);
   void store_half(LaneId v);
   void round_half(LaneId v);
   void place(LaneId v);
   void upper(LaneId v);
   void check(LaneId v);
+  void bits_of(const ax::Gp& to, const ax::Reg& mask, int width);  // one bit a lane
   void end_of_trips(LaneId v);
   void any_of_rest(int width);
   void call(LaneId v);
@@ -61,13 +76,7 @@ class Body {
   void any_lane(const std::vector<LaneId>& masks);
   void call_part(LaneId v);
 
-  // Memory of a part of an access at the present trip; may use rax and rdx.
-  struct At {
-    std::uint32_t access;
-    int part = 0;
-    std::int32_t displacement = 0;
-  };
-  ax::Mem address(At at, int bytes_per_lane);
+  ax::Mem address(At at, int bytes_per_lane);  // may use rax and rdx
   ax::Gp strided(At at, int lanes_per_part);
   void each_lane(At at, int size, int count, bool is_load);
   ax::Mem rest_mask(int width, int part) const;

@@ -65,10 +65,7 @@ void Body::any_lane(const std::vector<LaneId>& masks) {
     }
     r_.unpin(first);
   }
-  if (e_.is_avx512)
-    a_.kmovw(ax::eax, any.as<ax::KReg>());
-  else
-    code_[masks[0]].width == 4 ? a_.vmovmskps(ax::eax, any.as<ax::Vec>()) : a_.vmovmskpd(ax::eax, any.as<ax::Vec>());
+  bits_of(ax::eax, any, code_[masks[0]].width);
   r_.unpin(any);
 }
 

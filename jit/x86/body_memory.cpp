@@ -17,8 +17,7 @@ int log2(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
 
 // Into all lanes.
 void Body::broadcast(const ax::Vec& to, const ax::Mem& from, int width) {
-  if (width == 4) return void(a_.vbroadcastss(to, from));
-  to.isXmm() ? a_.vmovddup(to, from) : a_.vbroadcastsd(to, from);
+  a_.emit(width == 4 ? I::kIdVbroadcastss : to.isXmm() ? I::kIdVmovddup : I::kIdVbroadcastsd, to, from);
 }
 
 ax::Mem Body::rest_mask(int width, int part) const {
@@ -119,18 +118,49 @@ void Body::load(LaneId v) {
     a_.kmovw(k, rest_mask(width, i.imm));
     const ax::Mem m =
         address({access, i.imm, disp}, width);  // before the mask is named: it may be an instruction itself
-    width == 4 ? a_.k(k).z().vmovups(to, m) : a_.k(k).z().vmovupd(to, m);
+    a_.k(k).z().emit(width == 4 ? I::kIdVmovups : I::kIdVmovupd, to, m);
   } else {
     const ax::Vec mask = sized(r_.temp(), lanes_of(width) * width);
     a_.vmovups(mask, rest_mask(width, i.imm));
-    width == 4 ? a_.vmaskmovps(to, mask, address({access, i.imm, disp}, width))
-               : a_.vmaskmovpd(to, mask, address({access, i.imm, disp}, width));
+    a_.emit(width == 4 ? I::kIdVmaskmovps : I::kIdVmaskmovpd, to, mask, address({access, i.imm, disp}, width));
   }
+}
+
+void Body::each_into(LaneId v, ax::Mem place, bool by_index) {
+  const int width = code_[v].width, lanes = lanes_of(width), half = 16 / width;
+  const ax::Vec to = sized(r_.out(v, false), lanes * width);
+  ax::Xmm x = ax::xmm(to.id());
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (by_index) {
+      a_.movsxd(ax::rcx, ax::dword_ptr(ax::rsp, e_.bytes + 4 * lane));
+    } else if (lane % 4 == 0) {
+      if (lane) a_.lea(ax::rdx, ax::ptr(ax::rdx, ax::rcx, 2));
+      place = ax::ptr(ax::rdx);
+    } else {
+      place.setIndex(lane % 4 == 3 ? ax::rsi : ax::rcx, lane % 4 == 2 ? 1 : 0);
+    }
+    if (lane == half) x = ax::xmm(r_.temp().id());
+    const int k = lane % half;
+    if (k == 0)
+      a_.emit(width == 4 ? I::kIdVmovss : I::kIdVmovsd, x, place);
+    else
+      width == 4 ? a_.vinsertps(x, x, place, k << 4) : a_.vmovhpd(x, x, place);
+  }
+  if (lanes > half) a_.vinsertf128(to, to, x, 1);
+}
+
+void Body::load_each(LaneId v) {
+  const LaneInst& i = code_[v];
+  strided({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, lanes_of(i.width));
+  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, i.in[0]) + 1));
+  a_.lea(ax::rsi, ax::ptr(ax::rcx, ax::rcx, 1));
+  each_into(v, ax::ptr(ax::rdx), false);
 }
 
 void Body::load_strided(LaneId v) {
   const LaneInst& i = code_[v];
   const int width = i.width, lanes = lanes_of(width), bytes = lanes * width;
+  if (!e_.is_avx512 && trip_ == Trip::Whole) return load_each(v);
   const ax::Vec to = sized(r_.out(v), bytes), index = sized(r_.temp(), lanes * 4 < 16 ? 16 : lanes * 4);
   a_.vmovups(index, e_.at(e_.index[i.in[0]]));
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
@@ -139,12 +169,12 @@ void Body::load_strided(LaneId v) {
   if (e_.is_avx512) {
     const ax::KReg k = r_.mask_temp();
     trip_ == Trip::Whole ? a_.kxnorw(k, k, k) : a_.kmovw(k, rest_mask(width, i.imm));
-    width == 4 ? a_.k(k).vgatherdps(to, m) : a_.k(k).vgatherdpd(to, m);
+    a_.k(k).emit(width == 4 ? I::kIdVgatherdps : I::kIdVgatherdpd, to, m);
     return;
   }
   const ax::Vec mask = sized(r_.temp(), bytes);
   trip_ == Trip::Whole ? a_.vpcmpeqd(mask, mask, mask) : a_.vmovups(mask, rest_mask(width, i.imm));
-  width == 4 ? a_.vgatherdps(to, m, mask) : a_.vgatherdpd(to, m, mask);
+  a_.emit(width == 4 ? I::kIdVgatherdps : I::kIdVgatherdpd, to, m, mask);
 }
 
 void Body::load_bool(LaneId v) {
@@ -196,6 +226,40 @@ void Body::iota(LaneId v) {
   if (!is_same) a_.emit(is4 ? I::kIdVpaddd : I::kIdVpaddq, to, to, e_.at(e_.index[i.in[0]]));
 }
 
+// The first lanes of the rest in halves, quarters, …, as the bits of their number say: a store under a mask takes some
+// machines twenty times as long as one without. Uses rax and rdx.
+void Body::store_pieces(At at, const ax::Reg& value, int width) {
+  const int lanes = lanes_of(width), first = at.part * lanes;
+  const aj::Label done = a_.newLabel(), some = a_.newLabel();
+  ax::Mem rest = e_.arg(kArgRest);
+  rest.setSize(1);
+  const ax::Xmm left = ax::xmm(r_.temp().id());  // which may move others, so before any way around it
+  a_.lea(ax::rdx, address(at, width));
+  if (e_.code.lanes() > lanes) {
+    a_.cmp(rest, first);
+    a_.jle(done);
+    a_.cmp(rest, first + lanes);
+    a_.jl(some);
+    a_.vmovups(ax::ptr(ax::rdx), sized(value, lanes * width));
+    a_.jmp(done);
+  }
+  a_.bind(some);
+  a_.vmovaps(left, ax::xmm(value.id()));
+  for (int bytes = lanes * width / 2; bytes >= width; bytes /= 2) {
+    const aj::Label next = a_.newLabel();
+    a_.test(rest, bytes / width);
+    a_.jz(next);
+    a_.emit(bytes == 16 ? I::kIdVmovups : bytes == 8 ? I::kIdVmovlps : I::kIdVmovss, ax::ptr(ax::rdx), left);
+    if (bytes > width) {
+      a_.add(ax::rdx, bytes);
+      a_.emit(bytes == 16 ? I::kIdVextractf128 : I::kIdVpermilpd, left,
+              bytes == 16 ? ax::ymm(value.id()) : ax::Vec(left), aj::imm(1));
+    }
+    a_.bind(next);
+  }
+  a_.bind(done);
+}
+
 void Body::store(LaneId v) {
   const LaneInst& i = code_[v];
   const auto access = i.in[1];
@@ -205,7 +269,7 @@ void Body::store(LaneId v) {
   const Inner inner = e_.shape.accesses[access].inner;
   if (trip_ == Trip::One || inner == Inner::Same) {
     const ax::Xmm x = ax::xmm(value.id());
-    width == 4 ? a_.vmovss(address({access, 0, disp}, width), x) : a_.vmovsd(address({access, 0, disp}, width), x);
+    a_.emit(width == 4 ? I::kIdVmovss : I::kIdVmovsd, address({access, 0, disp}, width), x);
   } else if (inner == Inner::Strided) {
     a_.vmovups(e_.at(e_.bytes), sized(value, bytes));
     each_lane({access, i.imm, disp}, width, lanes_of(width), false);
@@ -217,12 +281,9 @@ void Body::store(LaneId v) {
     const ax::KReg k = r_.mask_temp();
     a_.kmovw(k, rest_mask(width, i.imm));
     const ax::Mem m = address({access, i.imm, disp}, width);
-    width == 4 ? a_.k(k).vmovups(m, sized(value, bytes)) : a_.k(k).vmovupd(m, sized(value, bytes));
+    a_.k(k).emit(width == 4 ? I::kIdVmovups : I::kIdVmovupd, m, sized(value, bytes));
   } else {
-    const ax::Vec mask = sized(r_.temp(), bytes);
-    a_.vmovups(mask, rest_mask(width, i.imm));
-    width == 4 ? a_.vmaskmovps(address({access, i.imm, disp}, width), mask, sized(value, bytes))
-               : a_.vmaskmovpd(address({access, i.imm, disp}, width), mask, sized(value, bytes));
+    store_pieces({access, i.imm, disp}, value, width);
   }
 }
 

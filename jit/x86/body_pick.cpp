@@ -74,8 +74,20 @@ ax::Vec Body::pick_index(LaneId v) {
   return t;
 }
 
+// Without gathers, which some machines make of dozens of steps: the indices go through memory.
+void Body::pick_each(LaneId v) {
+  const LaneInst& i = code_[v];
+  const ax::Vec index = pick_index(v);
+  a_.vmovups(e_.at(e_.bytes), index);
+  const bool is_strided = e_.shape.accesses[i.in[0]].inner == Inner::Strided;
+  const auto disp = static_cast<std::int32_t>(i.bits);
+  const ax::Gp base = is_strided ? strided({i.in[0], i.imm, disp}, lanes_of(i.width)) : pointer(i.in[0], ax::rax);
+  each_into(v, is_strided ? ax::ptr(base, ax::rcx) : ax::ptr(base, ax::rcx, log2(i.width), disp), true);
+}
+
 void Body::pick_lanes(LaneId v) {
   const LaneInst& i = code_[v];
+  if (!e_.is_avx512 && trip_ == Trip::Whole && i.in[1] == kNoLane) return pick_each(v);
   const int bytes = lanes_of(i.width) * i.width;
   const auto disp = static_cast<std::int32_t>(i.bits);
   const ax::Vec index = pick_index(v);
@@ -85,10 +97,11 @@ void Body::pick_lanes(LaneId v) {
   const bool is_strided = e_.shape.accesses[i.in[0]].inner == Inner::Strided;
   const ax::Mem m = is_strided ? ax::ptr(strided({i.in[0], i.imm, disp}, lanes_of(i.width)), index)
                                : ax::ptr(pointer(i.in[0], ax::rax), index, log2(i.width), disp);
+  const aj::InstId id = i.width == 4 ? ax::Inst::kIdVgatherdps : ax::Inst::kIdVgatherdpd;
   if (e_.is_avx512)
-    i.width == 4 ? a_.k(mask.as<ax::KReg>()).vgatherdps(to, m) : a_.k(mask.as<ax::KReg>()).vgatherdpd(to, m);
+    a_.k(mask.as<ax::KReg>()).emit(id, to, m);
   else
-    i.width == 4 ? a_.vgatherdps(to, m, mask.as<ax::Vec>()) : a_.vgatherdpd(to, m, mask.as<ax::Vec>());
+    a_.emit(id, to, m, mask);
 }
 
 // Leads on where no lane of the mask is set.
@@ -99,10 +112,7 @@ void Body::skip_if_none(const ax::Reg& mask, int width, const aj::Label& none) {
     a_.jz(none);
     return;
   }
-  if (e_.is_avx512)
-    a_.kmovw(ax::eax, mask.as<ax::KReg>());
-  else
-    width == 4 ? a_.vmovmskps(ax::eax, sized(mask, lanes * 4)) : a_.vmovmskpd(ax::eax, sized(mask, lanes * 8));
+  bits_of(ax::eax, mask.isVec() ? ax::Reg(sized(mask, lanes * width)) : mask, width);
   a_.test(ax::eax, (1 << lanes) - 1);
   a_.jz(none);
 }
@@ -180,6 +190,26 @@ ax::Mem Body::row(LaneId v) {
   return ax::ptr(ax::rdx, Emission::kIndex, log2(i.width), at.part * lanes_of(i.width) * i.width + at.displacement);
 }
 
+// All lanes, or none: where the mask stands in memory, one lane of it says which.
+void Body::pick_all(LaneId v) {
+  const LaneInst& i = code_[v];
+  const aj::Label none = a_.newLabel();
+  const aj::Operand mask = r_.where(i.in[1]);
+  const ax::Vec to = sized(r_.out(v, false), lanes_of(i.width) * i.width);
+  a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
+  if (mask.isMem()) {
+    ax::Mem first = mask.as<ax::Mem>();
+    first.setSize(1);
+    a_.test(first, 1);
+    a_.jz(none);
+  } else {
+    skip_if_none(mask.as<ax::Reg>(), i.width, none);
+  }
+  const ax::Mem m = row(v);
+  a_.vmovups(to, m);
+  a_.bind(none);
+}
+
 // The processor takes its time over a page that is not there, even where no lane wants anything of it.
 void Body::load_picked(LaneId v) {
   const LaneInst& i = code_[v];
@@ -193,22 +223,21 @@ void Body::load_picked(LaneId v) {
     a_.vmovups(sized(r_.out(v, false), bytes), m);
     return;
   }
+  const bool is_whole = trip_ == Trip::Whole;
+  if (is_whole && i.in[1] < e_.same.size() && e_.same[i.in[1]]) return pick_all(v);
   const ax::Reg mask = pick_mask(v, false);
   const ax::Vec to = sized(r_.out(v, false), bytes);
   const aj::Label none = a_.newLabel();
   a_.vxorps(ax::xmm(to.id()), ax::xmm(to.id()), ax::xmm(to.id()));
   skip_if_none(mask, i.width, none);
   const ax::Mem m = row(v);
-  const bool is_whole = trip_ == Trip::Whole;
-  if (is_whole && i.in[1] < e_.same.size() && e_.same[i.in[1]]) {
-    a_.vmovups(to, m);
-  } else if (e_.is_avx512) {
-    i.width == 4 ? a_.k(mask.as<ax::KReg>()).z().vmovups(to, m) : a_.k(mask.as<ax::KReg>()).z().vmovupd(to, m);
+  if (e_.is_avx512) {
+    a_.k(mask.as<ax::KReg>()).z().emit(i.width == 4 ? ax::Inst::kIdVmovups : ax::Inst::kIdVmovupd, to, m);
   } else {
     const aj::Label all = a_.newLabel();
     const bool asks = is_whole && e_.pointers[i.in[0]].gp >= 0;  // the address took no rax
     if (asks) ask_for_all(i.width, all);
-    i.width == 4 ? a_.vmaskmovps(to, sized(mask, bytes), m) : a_.vmaskmovpd(to, sized(mask, bytes), m);
+    a_.emit(i.width == 4 ? ax::Inst::kIdVmaskmovps : ax::Inst::kIdVmaskmovpd, to, sized(mask, bytes), m);
     if (asks) a_.jmp(none);
     a_.bind(all);
     if (asks) a_.vmovups(to, m);

@@ -22,12 +22,17 @@ void Body::place(LaneId v) {
   }
 }
 
+void Body::bits_of(const ax::Gp& to, const ax::Reg& mask, int width) {
+  namespace I = ax::Inst;
+  a_.emit(e_.is_avx512 ? I::kIdKmovw : width == 4 ? I::kIdVmovmskps : I::kIdVmovmskpd, to, mask);
+}
+
 void Body::check(LaneId v) {
   const LaneInst& i = code_[v];
   const ax::Reg mask = r_.reg(i.in[0]);
   const bool is_rest = trip_ == Trip::Rest && i.imm == 1;  // of the other lanes nothing is asked
   if (e_.is_avx512) {
-    a_.kmovw(ax::eax, mask.as<ax::KReg>());
+    bits_of(ax::eax, mask, i.width);
     if (is_rest) a_.and_(ax::eax, rest_mask(i.width, 0));
   } else {
     ax::Vec m = mask.as<ax::Vec>();
@@ -36,7 +41,7 @@ void Body::check(LaneId v) {
       a_.vandps(t, m, rest_mask(i.width, 0));
       m = t;
     }
-    i.width == 4 ? a_.vmovmskps(ax::eax, m) : a_.vmovmskpd(ax::eax, m);
+    bits_of(ax::eax, m, i.width);
   }
   r_.restore_sums();
   a_.test(ax::eax, trip_ == Trip::One ? 1 : (1 << lanes_of(i.width)) - 1);
@@ -64,12 +69,12 @@ void Body::any_of_rest(int width) {
     const ax::Reg mask = r_.reg(code_.condition[k]);
     const ax::Mem rest = rest_mask(width, static_cast<int>(k));
     if (e_.is_avx512) {
-      a_.kmovw(to, mask.as<ax::KReg>());
+      bits_of(to, mask, width);
       a_.and_(to, rest);
     } else {
       const ax::Vec t = r_.temp();
       a_.vandps(t, mask.as<ax::Vec>(), rest);
-      width == 4 ? a_.vmovmskps(to, t) : a_.vmovmskpd(to, t);
+      bits_of(to, t, width);
       r_.unpin(t);
     }
     r_.unpin(mask);

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace tfvm::x86 {
 
@@ -172,6 +173,41 @@ void set_indices(Emission& e) {
   }
 }
 
+namespace {
+
+void compare_pointers(Emission& e, const Pointer& p, const Pointer& q) {
+  const auto where = [&](const Pointer& r) {
+    return r.gp < 0 ? aj::Operand(e.at(r.slot)) : aj::Operand(ax::gpq(static_cast<std::uint32_t>(r.gp)));
+  };
+  e.a.emit(ax::Inst::kIdMov, ax::rdx, where(p));
+  e.a.emit(ax::Inst::kIdCmp, ax::rdx, where(q));
+}
+
+}  // namespace
+
+void last_points(Emission& e, const aj::Label& trip, const aj::Label& done) {
+  constexpr std::size_t kMost = 12;  // accesses that are compared with each other
+  const NestShape& shape = e.shape;
+  if (!shape.may_repeat && (shape.trips != kAllTrips || shape.accesses.size() > kMost)) return;
+  const aj::Label no = e.a.newLabel();
+  e.a.mov(ax::rax, e.arg(kArgWhole));
+  e.a.add(ax::rax, e.arg(kArgRest));
+  e.a.cmp(Emission::kIndex, ax::rax);
+  e.a.jge(done);
+  for (const NestNode& n : shape.nodes) {
+    if (shape.may_repeat || n.kind != NestNodeKind::Load || is_picking(n)) continue;
+    for (const ShapeStore& s : shape.stores) {
+      const ShapeAccess &from = shape.accesses[n.access], &to = shape.accesses[s.access];
+      if (from.inner != to.inner || size_of(from.dtype) != size_of(to.dtype)) continue;
+      compare_pointers(e, e.pointers[n.access], e.pointers[s.access]);
+      e.a.je(no);
+    }
+  }
+  e.a.lea(Emission::kIndex, ax::ptr(ax::rax, -shape.lanes));
+  e.a.jmp(trip);
+  e.a.bind(no);
+}
+
 void leave(Emission& e) {
   if (!e.code.is_one() || !e.code.calls().empty()) e.a.vzeroupper();
   e.leaves_frame.first = e.a.offset();
@@ -200,24 +236,26 @@ void emit_caller(Emission& e, const aj::Label& label, std::uint64_t kept) {
   note_body_frame(e, 8);
   e.a.push(ax::rax);  // aligns the stack
   note_body_frame(e, 16);
-  for (int id = 0; id < 32; ++id)
-    if (is_kept(id)) e.a.vmovups(vector(id), e.vec(id));
-  for (int id = 1; id < 8; ++id)
-    if (is_kept(32 + id)) e.a.kmovw(mask(id), ax::k(id));
-  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
-    e.a.mov(saved(k), ax::gpq(static_cast<std::uint32_t>(kVolatile[k])));
-  e.a.mov(ax::r8d, ax::ecx);
-  e.a.lea(ax::rdi, at(e.call_out));
-  e.a.lea(ax::rsi, at(e.call_in[0]));
-  e.a.lea(ax::rdx, at(e.call_in[1]));
-  e.a.lea(ax::rcx, at(e.call_in[2]));
-  e.a.call(ax::rax);
-  for (std::size_t k = 0; k < std::size(kVolatile); ++k)
-    e.a.mov(ax::gpq(static_cast<std::uint32_t>(kVolatile[k])), saved(k));
-  for (int id = 0; id < 32; ++id)
-    if (is_kept(id)) e.a.vmovups(e.vec(id), vector(id));
-  for (int id = 1; id < 8; ++id)
-    if (is_kept(32 + id)) e.a.kmovw(ax::k(id), mask(id));
+  for (const bool back : {false, true}) {
+    const auto move = [&](aj::InstId inst, aj::Operand memory, aj::Operand reg) {
+      if (back) std::swap(memory, reg);
+      e.a.emit(inst, memory, reg);
+    };
+    if (back) {
+      e.a.mov(ax::r8d, ax::ecx);
+      e.a.lea(ax::rdi, at(e.call_out));
+      e.a.lea(ax::rsi, at(e.call_in[0]));
+      e.a.lea(ax::rdx, at(e.call_in[1]));
+      e.a.lea(ax::rcx, at(e.call_in[2]));
+      e.a.call(ax::rax);
+    }
+    for (int id = 0; id < 32; ++id)
+      if (is_kept(id)) move(ax::Inst::kIdVmovups, vector(id), e.vec(id));
+    for (int id = 1; id < 8; ++id)
+      if (is_kept(32 + id)) move(ax::Inst::kIdKmovw, mask(id), ax::k(id));
+    for (std::size_t k = 0; k < std::size(kVolatile); ++k)
+      move(ax::Inst::kIdMov, saved(k), ax::gpq(static_cast<std::uint32_t>(kVolatile[k])));
+  }
   e.a.pop(ax::rcx);
   note_body_frame(e, 8);
   e.a.ret();

@@ -87,9 +87,13 @@ void set_pointer(Emission& e, std::size_t access);
 void set_rest_masks(Emission& e);
 void set_indices(Emission& e);
 void leave(Emission& e);
-// trip(Trip::Whole) again and again while whole trips of the inner loop are left, then rest_trip.
+// Behind whole trips: where points are left, on to a whole `trip` over the last points, some of which are done. Leads
+// to `done` when none are left. Where memory of a store may be that of a load it asks, and comes to its end if it is.
+void last_points(Emission& e, const aj::Label& trip, const aj::Label& done);
+// trip(Trip::Whole) again and again while whole trips of the inner loop are left, then rest_trip or last_points.
 template <class Fn>
-void inner_trips(Emission& e, Fn trip) {
+void inner_trips(Emission& e, Fn trip, bool goes_back = false) {
+  const aj::Label done = goes_back ? e.a.newLabel() : aj::Label();
   e.a.xor_(Emission::kIndex.r32(), Emission::kIndex.r32());
   if (e.shape.trips & kWholeTrips) {
     const aj::Label again = e.a.newLabel(), rest = e.a.newLabel();
@@ -102,9 +106,11 @@ void inner_trips(Emission& e, Fn trip) {
     e.a.add(Emission::kIndex, e.shape.lanes);
     e.a.cmp(Emission::kIndex, whole);
     e.a.jl(again);
+    if (goes_back) last_points(e, again, done);
     e.a.bind(rest);
   }
   rest_trip(e, trip);
+  if (goes_back) e.a.bind(done);
 }
 // trip(Trip::Rest) for the rest of the points.
 template <class Fn>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <span>
 
 #include "jit/x86/body.h"
 #include "jit/x86/lower.h"
@@ -26,14 +27,14 @@ class NestEmitter {
   }
 
   Status run() {
-    Lowering(shape_, code_).run();
+    lower();
     split();
     lay_out();
     enter(e_);
     for (std::size_t k = 0; k < shape_.accesses.size(); ++k) set_pointer(e_, k);
     if (shape_.one) {
       add_body(before_, Trip::One);
-      add_body(loop_, Trip::One);
+      add_trip(Trip::One);
     } else {
       set_rest_masks(e_);
       set_indices(e_);
@@ -41,6 +42,7 @@ class NestEmitter {
     }
     if (streams()) a_.sfence();
     leave(e_);
+    exact_trips();
     for (Body& b : bodies_) b.emit_rare_calls();
     finish(e_, holder_);
     return failed_.status();
@@ -48,6 +50,7 @@ class NestEmitter {
 
  private:
   int outer() const { return shape_.loops > 0 ? shape_.loops - 1 : 0; }
+  void lower();
   void split();
   void lay_out();
   void loops();
@@ -58,6 +61,8 @@ class NestEmitter {
     bodies_.emplace_back(e_, order, trip);
     bodies_.back().run();
   }
+  void add_trip(Trip trip);
+  void exact_trips();
 
   const NestShape& shape_;
   aj::CodeHolder& holder_;
@@ -65,10 +70,33 @@ class NestEmitter {
   ax::Assembler a_;
   LaneCode code_;
   Emission e_;
-  std::vector<LaneId> before_, loop_;  // what every trip has in common, and the trip
+  LaneId main_ = 0;                            // where lane code of exact_ begins
+  std::vector<LaneId> before_, loop_, exact_;  // what every trip has in common, and the trip; where its check fails
+  struct Exact {
+    aj::Label redo, back;
+    Trip trip = Trip::Whole;
+  };
+  Exact exact_trips_[3];  // whole trips may be made twice
+  int exact_count_ = 0;
+  aj::Label done_;  // behind the inner loop
   std::vector<std::int32_t> counters_;
   std::deque<Body> bodies_;
 };
+
+// Where strong-zero products are some, one check of what is computed of them all is less than one for each; it stands
+// before the stores, so that the trip can be run again.
+void NestEmitter::lower() {
+  const auto products = std::ranges::count_if(shape_.nodes, [](const NestNode& n) {
+    return n.kind == NestNodeKind::Op && (n.op == Op::zmul || n.op == Op::zfma);
+  });
+  const bool is_checked = products > 1 && products >= std::ssize(shape_.stores);
+  Lowering low(shape_, code_, is_checked ? Lowering::Zeros::Checked : Lowering::Zeros::Rare);
+  low.run();
+  main_ = static_cast<LaneId>(code_.size());
+  if (!low.has_checks()) return;
+  code_.start_section();
+  Lowering(shape_, code_, Lowering::Zeros::Exact).run();
+}
 
 // What depends on no trip of the inner loop is computed before it; what the trips take of that gets a home.
 void NestEmitter::split() {
@@ -97,8 +125,12 @@ void NestEmitter::split() {
   };
   for (LaneId v = 0; v < code_.size(); ++v) {
     if (!needed[v]) continue;
-    same[v] = !shape_.one && is_same(v);
+    same[v] = !shape_.one && v < main_ && is_same(v);
     if (code_[v].op == LaneOp::Const) continue;
+    if (v >= main_) {
+      exact_.push_back(v);
+      continue;
+    }
     (same[v] ? before_ : loop_).push_back(v);
     if (!same[v]) code_.for_operands(v, [&](LaneId in) { used[in] = 1; });
   }
@@ -113,6 +145,23 @@ void NestEmitter::lay_out() {
   place_pointers(e_);
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
   take_places(e_);
+}
+
+void NestEmitter::add_trip(Trip trip) {
+  if (exact_.empty()) return add_body(loop_, trip);
+  const Exact exact{a_.newLabel(), a_.newLabel(), trip};
+  e_.redo = exact.redo;
+  add_body(loop_, trip);
+  a_.bind(exact.back);
+  exact_trips_[exact_count_++] = exact;
+}
+
+void NestEmitter::exact_trips() {
+  for (const Exact& x : std::span(exact_trips_, static_cast<std::size_t>(exact_count_))) {
+    a_.bind(x.redo);
+    add_body(exact_, x.trip);
+    a_.jmp(x.back);
+  }
 }
 
 // Whole trips with stores past the caches, where they are aligned, and not to what is read: lines that were fetched
@@ -136,7 +185,7 @@ void NestEmitter::streamed_trips(const aj::Label& rest) {
   e_.is_streaming = true;
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
-  add_body(loop_, Trip::Whole);
+  add_trip(Trip::Whole);
   a_.add(Emission::kIndex, shape_.lanes);
   a_.cmp(Emission::kIndex, Emission::kEnd);
   a_.jl(again);
@@ -147,16 +196,18 @@ void NestEmitter::streamed_trips(const aj::Label& rest) {
 
 void NestEmitter::whole_trips() {
   const aj::Label again = a_.newLabel(), rest = a_.newLabel();
+  done_ = a_.newLabel();
   a_.mov(Emission::kEnd, e_.arg(kArgWhole));
   a_.test(Emission::kEnd, Emission::kEnd);
   a_.jz(rest);
   if (streams()) streamed_trips(rest);
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
-  add_body(loop_, Trip::Whole);
+  add_trip(Trip::Whole);
   a_.add(Emission::kIndex, shape_.lanes);
   a_.cmp(Emission::kIndex, Emission::kEnd);
   a_.jl(again);
+  if (!streams()) last_points(e_, again, done_);
   a_.bind(rest);
 }
 
@@ -169,7 +220,8 @@ void NestEmitter::loops() {
   add_body(before_, Trip::Whole);
   a_.xor_(ax::r12d, ax::r12d);
   if (shape_.trips & kWholeTrips) whole_trips();
-  rest_trip(e_, [&](Trip trip) { add_body(loop_, trip); });
+  rest_trip(e_, [&](Trip trip) { add_trip(trip); });
+  if (shape_.trips & kWholeTrips) a_.bind(done_);
   for (int d = outer(); d-- > 0;) {
     for (std::size_t k = 0; k < shape_.accesses.size(); ++k)
       add_to_pointer(e_, k, e_.arg(arg_access(shape_, k) + 2 + d));

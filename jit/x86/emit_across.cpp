@@ -13,7 +13,8 @@ void ReduceEmitter::across() {
   }
   for (int d = 0; d < outside; ++d) begin_loop(d);
   emit_main(Trip::Whole, 0);
-  inner_trips(e_, [&](Trip trip) { across_trip(trip); });
+  inner_trips(
+      e_, [&](Trip trip) { across_trip(trip); }, true);
   for (int d = outside; d-- > 0;) end_loop(d, false);
 }
 

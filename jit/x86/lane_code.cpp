@@ -131,6 +131,9 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
   };
   if (o == LaneOp::Select && is_extreme(inst)) return add(inst);
   if (o == LaneOp::Fma) strip(0, 1), strip(1, 1), strip(2, 2);
+  if (o == LaneOp::Add && a == b && negated(a) != kNoLane)  // -x - x, which has the sign that -(x + x) has
+    return op(LaneOp::Xor, width, op(LaneOp::Add, width, negated(a), negated(a)),
+              constant(width, width == 4 ? 0x80000000u : std::uint64_t{1} << 63));
   if ((o == LaneOp::Add || o == LaneOp::Sub) && negated(b) != kNoLane) {
     inst.in[1] = negated(b);
     inst.op = o == LaneOp::Add ? LaneOp::Sub : LaneOp::Add;

@@ -35,7 +35,7 @@ x86::NestShape& nest_of(x86::LoopShape& s) { return s.nest; }
 }  // namespace
 
 std::int64_t NativeNest::max_parts(std::int64_t work) const {
-  if (!entry_ || args_.size() > kMaxCutArgs) return 1;
+  if (!entry_ || args_.size() > kMaxCutArgs || cut_.work < 2 * work) return 1;
   return std::max<std::int64_t>(1, std::min(cut_.units, cut_.work / work));
 }
 
@@ -183,7 +183,7 @@ Result<NativeNest> NestCompiler::State::compile(Result<Shaped> shaped, const Cod
   if (!shaped) return std::move(shaped).error();
   if (shaped->is_empty) return NativeNest(nullptr, {});
   const std::lock_guard guard(lock);
-  nest_of(shaped->shape).trips = x86::trips_of(shaped->args);
+  nest_of(shaped->shape).trips = x86::trips_of(nest_of(shaped->shape), shaped->args);
   const Result<CodeRef> code = code_of(shaped->shape, label);
   if (!code) return code.error();
   NativeNest nest((*code)->entry, std::move(shaped->args), std::move(shaped->cut), std::move(shaped->trips), *code);

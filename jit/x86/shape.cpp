@@ -160,6 +160,8 @@ class TakeApart {
     }
     if (!in_reach_) return unsupported("a stride is beyond what vector indices reach");
     find_streamed();
+    s.may_repeat = !s.one && !in_tiles_ && !may_be_in_place(s, loops_.accesses, sources_) &&
+                   std::ranges::none_of(s.accesses, &ShapeAccess::is_streamed);  // tiles may have no whole trip
     out_.args = nest_arguments(s, loops_, sources_);
     out_.cut = nest_cut(s, loops_, sources_, time_of(nest_));
     if (is_across && out_.args.size() <= NativeNest::kMaxCutArgs) out_.blocks = nest_blocks(s, loops_, sources_);
@@ -236,8 +238,20 @@ Result<ShapedNest> take_apart(const Nest& nest, int reg_bytes, bool in_tiles) {
   return floats ? take(*floats) : floats.error();
 }
 
-TripSet trips_of(std::span<const std::int64_t> args) {
-  return static_cast<TripSet>((args[kArgWhole] > 0 ? kWholeTrips : 0) | (args[kArgRest] > 0 ? kRestTrips : 0));
+bool may_be_in_place(const NestShape& s, std::span<const AccessCode> accesses, std::span<const std::uint32_t> sources) {
+  return std::ranges::any_of(s.stores, [&](const ShapeStore& st) {
+    const AccessCode& to = accesses[sources[st.access]];
+    return std::ranges::any_of(s.nodes, [&](const NestNode& n) {
+      if (n.kind != NestNodeKind::Load || is_picking(n)) return false;
+      const AccessCode& from = accesses[sources[n.access]];
+      return from.strides == to.strides && from.size == to.size;
+    });
+  });
+}
+
+TripSet trips_of(const NestShape& s, std::span<const std::int64_t> args) {
+  const bool has_whole = args[kArgWhole] > 0, has_rest = args[kArgRest] > 0 && !(has_whole && s.may_repeat);
+  return static_cast<TripSet>((has_whole ? kWholeTrips : 0) | (has_rest ? kRestTrips : 0));
 }
 
 std::string key(const NestShape& s) {

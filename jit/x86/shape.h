@@ -67,7 +67,7 @@ struct NestShape {
   int kept = 0, rows = 0;  // Along: how many loops, from the outside, are kept, and how many go over rows
   Schedule schedule = Schedule::Plain;
   bool is_direct = false;   // Along: one loop within the row, its lanes are those of the row's sum
-  bool may_repeat = false;  // Across: a trip may be run again, as no store changes what it loads
+  bool may_repeat = false;  // Plain, Across: a trip may be run again, as no store changes what it loads
   int lanes = 8;
   TripSet trips = kAllTrips;  // not in the key
   std::vector<ShapeAccess> accesses;
@@ -121,8 +121,12 @@ NestCut nest_cut(const NestShape& shape, const NestCode& loops, std::span<const 
                  std::int64_t work);
 Result<ShapedNest> take_reduction_apart(const Nest& nest, int reg_bytes);  // with reductions
 
-// The kinds of trips that arguments make.
-TripSet trips_of(std::span<const std::int64_t> args);
+// Whether memory of a store may be that of a load, by what nest.h says of both.
+bool may_be_in_place(const NestShape& shape, std::span<const AccessCode> accesses,
+                     std::span<const std::uint32_t> sources);
+// The kinds of trips that an instance makes. Where a trip may be run again, points that are left behind whole trips are
+// part of another whole one, over the last points.
+TripSet trips_of(const NestShape& shape, std::span<const std::int64_t> args);
 
 // Equal for nests that one code serves, if it has their trips.
 std::string key(const NestShape& shape);

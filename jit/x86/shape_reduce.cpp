@@ -97,7 +97,7 @@ class ReductionShape {
       if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) place(n);
     for (ShapeStore st : n_.stores) s.stores.push_back(with_access(st));
     for (ShapeReduction r : n_.reductions) s.reductions.push_back(with_access(r));
-    s.may_repeat = s.schedule == Schedule::Across && !may_be_in_place();
+    s.may_repeat = s.schedule == Schedule::Across && !may_be_in_place(s, n_.accesses, sources_);
     if (!in_reach_) return Error(Code::Unsupported, "a stride is beyond what vector indices reach");
     arguments();
     cut();
@@ -267,17 +267,6 @@ class ReductionShape {
     e.access = p.access;
     e.displacement += static_cast<std::int32_t>(p.displacement);
     return e;
-  }
-
-  // A store may be into memory that is loaded from only where both go along together.
-  bool may_be_in_place() const {
-    const NestShape& s = out_.shape;
-    return std::ranges::any_of(s.stores, [&](const ShapeStore& st) {
-      return std::ranges::any_of(s.nodes, [&](const NestNode& n) {
-        return n.kind == NestNodeKind::Load &&
-               n_.accesses[sources_[n.access]].strides == n_.accesses[sources_[st.access]].strides;
-      });
-    });
   }
 
   void arguments() {

@@ -88,6 +88,28 @@ TEST(Assembly, OfRandomNests) {
   EXPECT_GT(made, 3000);
 }
 
+// Products that are checked together, lanes that are loaded one by one, and a mask that is the same for a row.
+TEST(Assembly, OfStrongZerosAndRows) {
+  for (DType d : {DType::F32, DType::F64})
+    for (std::int64_t stride : {1, 3}) {
+      Nest nest;
+      nest.extents = {4, 50};
+      nest.reduced = {0, 0};
+      nest.accesses = {{0, d, 0, {50, stride}}, {1, d, 0, {1, 0}}, {2, DType::Bool, 0, {1, 0}}, {3, d, 0, {1, 1}}};
+      nest.nodes.resize(6);
+      for (std::uint32_t k = 0; k < 4; ++k) {
+        nest.nodes[k].kind = NestNodeKind::Load;
+        nest.nodes[k].dtype = nest.accesses[k].dtype;
+        nest.nodes[k].access = k;
+      }
+      nest.nodes[3].in[0] = 2;
+      nest.nodes[4].op = Op::zmul, nest.nodes[4].dtype = d, nest.nodes[4].in = {0, 1, kNoNode};
+      nest.nodes[5].op = Op::zfma, nest.nodes[5].dtype = d, nest.nodes[5].in = {4, 1, 3};
+      nest.stores.push_back({5, {4, d, 0, {50, 1}}});
+      EXPECT_EQ(assemble(nest), 4);
+    }
+}
+
 TEST(Assembly, OfRandomLoops) {
   std::mt19937_64 rng(12);
   int made = 0;
