@@ -3,7 +3,7 @@ include(TfvmPrecompile)
 
 # GCC sees optionals uninitialised at these levels, and, where headers are precompiled, what it leaves out of system
 # headers otherwise. Tests are compiled more often than run.
-set(TFVM_SMALL "$<$<CONFIG:Release>:-Os;-Wno-maybe-uninitialized>")
+set(TFVM_SMALL "$<$<CONFIG:Release>:-Oz;-Wno-maybe-uninitialized>")
 set(TFVM_TEST "$<$<CONFIG:Release>:-O1;-Wno-maybe-uninitialized>" -Wno-array-bounds -Wno-stringop-overflow)
 
 # tfvm_small(target): for size.

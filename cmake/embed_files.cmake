@@ -1,14 +1,19 @@
-# Script mode: writes OUT, a C++ source with the bytes of each of FILES. See TfvmEmbed.cmake.
+# Script mode: writes OUT, a C++ source with the bytes of each of FILES. Of rules of derivatives comments are left out,
+# lines and columns stay; those of ops are what `tfasm ops` says of them. See TfvmEmbed.cmake.
 set(arrays "")
 set(rows "")
 set(i 0)
 foreach(file IN LISTS FILES)
-  file(READ "${file}" hex HEX)
+  file(READ "${file}" text)
+  cmake_path(GET file FILENAME name)
+  if(name MATCHES "^derivatives")
+    string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
+  endif()
+  string(HEX "${text}" hex)
   string(LENGTH "${hex}" digits)
   math(EXPR size "${digits} / 2")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   string(REGEX REPLACE "((0x..,){32})" "\\1\n" bytes "${bytes}")
-  cmake_path(GET file FILENAME name)
   string(APPEND arrays "constexpr unsigned char bytes${i}[] = {\n${bytes}0x00};\n")
   string(APPEND rows "    {\"${name}\", {reinterpret_cast<const char*>(bytes${i}), ${size}}},\n")
   math(EXPR i "${i} + 1")
