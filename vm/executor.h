@@ -80,8 +80,13 @@ class Executor {
   bool kernel(const Plan& plan, std::uint32_t i, const KernelStep& s, std::byte** roots);
   bool call(const Plan& plan, const CallStep& s, std::byte** roots);
   bool loop(const Plan& plan, const WhileStep& s, std::byte** roots);
-  bool native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots, std::int64_t trip);
-  bool native_loop(const NativeNest& code, const WhileStep& s, const Plan& plan, std::byte** roots, bool is_first);
+  // Outside: an index was, and the loop goes back to what was kept.
+  enum class NativeEnd : std::uint8_t { Done, Left, Outside };
+  NativeEnd native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan, std::byte** roots,
+                        std::int64_t trip);
+  NativeEnd native_loop(const NativeNest& code, const WhileStep& s, const Plan& plan, std::byte** roots, bool is_first);
+  NativeEnd native_loop(const NativeNest& code, const TapeScanStep& s, const Plan& plan, std::byte** roots,
+                        std::int64_t trip, std::int64_t trips);
   bool loop(const ScanStep& s, const Plan& plan, std::byte** roots);
   bool loop(const TapeScanStep& s, const Plan& plan, std::byte** roots);
   bool reduce(const ReduceStep& s, std::byte** roots);

@@ -1,6 +1,7 @@
 #pragma once
 // Shared by the files of the executor: places, and pointers that loops set before each trip.
 
+#include <algorithm>
 #include <cstring>
 
 #include "vm/plan/plan.h"
@@ -22,8 +23,8 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes)
 }
 
 // Pointers of a carry at the start of a loop. Alternate: the first trip reads the initial value where it stands.
-inline void start_carry(const LoopCarry& c, std::byte** roots, std::byte*& param, std::byte*& result) {
-  param = at(roots, c.init);
+inline void start_carry(const LoopCarry& c, std::byte* init, std::byte** roots, std::byte*& param, std::byte*& result) {
+  param = init;
   result = at(roots, c.result);
   if (c.kind == LoopCarry::Kind::InPlace) {
     copy_bytes(result, param, c.bytes);
@@ -31,6 +32,14 @@ inline void start_carry(const LoopCarry& c, std::byte** roots, std::byte*& param
   } else if (c.kind == LoopCarry::Kind::Kept) {
     result = param;
   }
+}
+
+// Additions (time_of) by machine code between two looks at the clock and the flag: some 20 us.
+inline constexpr std::int64_t kWorkOfLook = 1 << 17;
+inline constexpr std::int64_t kManyTrips = 1 << 20;  // enough for any loop to be worth machine code
+
+inline std::int64_t trips_between_looks(const NativeLoop& loop) {
+  return std::max<std::int64_t>(1, kWorkOfLook / (loop.work + 1));
 }
 
 // Values of type tape.

@@ -18,12 +18,19 @@ bool Tape::grow(std::int64_t count) {
   return true;
 }
 
-std::byte* Tape::append() {
-  if (size_ == capacity_) {
-    const std::int64_t bytes = std::clamp(capacity_ * stride_, kFirstChunk, kLargestChunk);
-    if (!grow(std::max<std::int64_t>(1, stride_ ? bytes / stride_ : 1024))) return nullptr;
-  }
-  return at(size_++);
+bool Tape::has_room() {
+  if (size_ < capacity_) return true;
+  const std::int64_t bytes = std::clamp(capacity_ * stride_, kFirstChunk, kLargestChunk);
+  return grow(std::max<std::int64_t>(1, stride_ ? bytes / stride_ : 1024));
+}
+
+std::byte* Tape::append() { return has_room() ? at(size_++) : nullptr; }
+
+std::byte* Tape::room(std::int64_t& records) {
+  if (!has_room()) return nullptr;
+  const Chunk& c = chunk(size_);
+  records = c.first + c.count - size_;
+  return at(size_);
 }
 
 bool Tape::resize(std::int64_t n) {
@@ -32,14 +39,22 @@ bool Tape::resize(std::int64_t n) {
   return true;
 }
 
+const Tape::Chunk& Tape::chunk(std::int64_t i) const {
+  const Chunk& c = chunks_[last_];
+  if (i >= c.first && i < c.first + c.count) return c;
+  const auto behind = std::ranges::upper_bound(chunks_, i, {}, &Chunk::first);
+  last_ = static_cast<std::size_t>(behind - chunks_.begin()) - 1;
+  return chunks_[last_];
+}
+
 std::byte* Tape::at(std::int64_t i) const {
-  const Chunk* c = &chunks_[last_];
-  if (i < c->first || i >= c->first + c->count) {
-    const auto behind = std::ranges::upper_bound(chunks_, i, {}, &Chunk::first);
-    last_ = static_cast<std::size_t>(behind - chunks_.begin()) - 1;
-    c = &chunks_[last_];
-  }
-  return c->memory->data() + (i - c->first) * stride_;
+  const Chunk& c = chunk(i);
+  return c.memory->data() + (i - c.first) * stride_;
+}
+
+std::int64_t Tape::run(std::int64_t i, bool backwards) const {
+  const Chunk& c = chunk(i);
+  return backwards ? i - c.first + 1 : std::min(size_, c.first + c.count) - i;
 }
 
 std::int64_t Tape::bytes() const {

@@ -10,14 +10,20 @@ namespace tfvm {
 
 class Tape {
  public:
-  Tape(BudgetRef budget, std::int64_t record_bytes) : budget_(std::move(budget)), stride_(align_up(record_bytes, 8)) {}
+  Tape(BudgetRef budget, std::int64_t record_bytes) : budget_(std::move(budget)), stride_(stride_of(record_bytes)) {}
+  static std::int64_t stride_of(std::int64_t record_bytes) { return align_up(record_bytes, 8); }
   std::int64_t size() const { return size_; }
   // Room for one more record, uninitialised; null where memory is refused.
   std::byte* append();
+  // Room for more records, one after the other, and for how many; null where memory is refused.
+  std::byte* room(std::int64_t& records);
+  void wrote(std::int64_t records) { size_ += records; }
   // `n` records in one piece, uninitialised; the tape must be empty.
   bool resize(std::int64_t n);
   std::byte* at(std::int64_t i) const;  // 0 <= i < size()
-  std::int64_t bytes() const;           // that its chunks take
+  // How many records, from i on or backwards from there, stand side by side, stride_of apart.
+  std::int64_t run(std::int64_t i, bool backwards) const;
+  std::int64_t bytes() const;  // that its chunks take
 
  private:
   struct Chunk {
@@ -25,6 +31,8 @@ class Tape {
     std::int64_t first, count;  // records
   };
   bool grow(std::int64_t count);
+  bool has_room();
+  const Chunk& chunk(std::int64_t i) const;
   BudgetRef budget_;
   std::vector<Chunk> chunks_;
   std::int64_t stride_, size_ = 0, capacity_ = 0;

@@ -69,6 +69,7 @@ class LoopEmitter {
   void loops();
   void group(Trip trip);
   void step(bool is_back);
+  void move_back(bool is_end);
   void prefetch(Trip trip);
   void add_body(const std::vector<LaneId>& order, Trip trip) {
     if (order.empty()) return;
@@ -89,6 +90,7 @@ class LoopEmitter {
   std::vector<std::uint8_t> same_;            // per value: the same in all trips
   std::vector<std::int32_t> counters_;
   std::int32_t count_ = 0, most_ = 0, left_ = 0;  // LoopNest::count, its address; trips of a group, of those the least
+  std::vector<std::int32_t> began_;  // of a while: where accesses that move stood before the trips; then the index
   std::deque<Body> bodies_;
 };
 
@@ -134,11 +136,15 @@ bool LoopEmitter::is_same(LaneId v) const {
   switch (i.op) {
     case LaneOp::Const:
       return true;
-    case LaneOp::Load:
     case LaneOp::LoadBool:
     case LaneOp::LoadHalf:
     case LaneOp::Iota:
       return is_fixed(i.in[0]);
+    case LaneOp::Load: {
+      bool all = is_fixed(i.in[0]);
+      code_.for_operands(v, [&](LaneId in) { all = all && same_[in]; });
+      return all;
+    }
     case LaneOp::Store:
     case LaneOp::StoreBool:
     case LaneOp::StoreHalf:
@@ -203,6 +209,7 @@ void LoopEmitter::lay_out() {
   for (int d = 0; d < outer(); ++d) counters_.push_back(e_.frame.take(8));
   if (is_while())
     for (std::int32_t* at : {&count_, &most_, &left_}) *at = e_.frame.take(8);
+  for (std::size_t k = 0; k <= shape_.accesses.size() && is_while(); ++k) began_.push_back(e_.frame.take(8));
   take_places(e_);
 }
 
@@ -240,6 +247,7 @@ void LoopEmitter::group(Trip trip) {
   for (const Carried& c : e_.carries)
     if (c.reg >= 0) a_.vmovups(e_.vec(c.reg), e_.at(c.home));
   a_.mov(kTrips, is_while() ? e_.at(most_) : e_.arg(arg_trips(shape_)));
+  if (is_while()) move_back(false);
   const aj::Label again = a_.newLabel();
   e_.done = a_.newLabel();
   a_.align(aj::AlignMode::kCode, 32);
@@ -249,11 +257,12 @@ void LoopEmitter::group(Trip trip) {
   step(false);
   a_.dec(kTrips);
   a_.jnz(again);
-  step(true);
+  if (!is_while()) step(true);
   for (const Carried& c : e_.carries)
     if (c.reg >= 0) a_.vmovups(e_.at(c.home), e_.vec(c.reg));
   if (is_while()) {
     a_.bind(e_.done);
+    move_back(true);
     a_.mov(ax::rax, e_.at(left_));
     a_.cmp(kTrips, ax::rax);
     a_.cmovl(ax::rax, kTrips);
@@ -273,6 +282,26 @@ void LoopEmitter::end_count() {
   a_.mov(ax::rax, e_.at(count_));
   a_.mov(ax::rcx, e_.at(left_));
   a_.mov(ax::ptr(ax::rax), ax::rcx);
+}
+
+// How many trips a `while` makes is only known at its end: keeps where accesses stand, or puts them back there.
+void LoopEmitter::move_back(bool is_end) {
+  const auto move = [&](const aj::Operand& place, std::int32_t began) {
+    const bool is_reg = place.isReg();
+    if (is_end) {
+      if (!is_reg) a_.mov(ax::rax, e_.at(began));
+      is_reg ? a_.mov(place.as<ax::Gp>(), e_.at(began)) : a_.mov(place.as<ax::Mem>(), ax::rax);
+    } else {
+      if (!is_reg) a_.mov(ax::rax, place.as<ax::Mem>());
+      a_.mov(e_.at(began), is_reg ? place.as<ax::Gp>() : ax::rax);
+    }
+  };
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
+    const Pointer& p = e_.pointers[k];
+    if (loop_.by_trip[k] != ByTrip::Stepped) continue;
+    move(p.gp >= 0 ? aj::Operand(ax::gpq(static_cast<std::uint32_t>(p.gp))) : aj::Operand(e_.at(p.slot)), began_[k]);
+  }
+  if (std::ranges::find(loop_.by_trip, ByTrip::Indexed) != loop_.by_trip.end()) move(Emission::kIndex, began_.back());
 }
 
 // Accesses move on by a trip, or back by all of them.

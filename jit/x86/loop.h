@@ -27,9 +27,9 @@ struct LoopValue {
 // No memory that is written is read, but for carries: `last` may be the memory of the carry's own access, point by
 // point. Extents may be anything, trips are at least 1.
 //
-// With a condition it is a `while`: nothing is stored within it and no access moves. As a trip begins, a group of lanes
-// asks for the condition, and goes on where one of them has it. So a trip must not change a lane that has not, where
-// others have.
+// With a condition it is a `while`: as a trip begins, a group of lanes asks for the condition, and goes on where one of
+// them has it. So a trip must not change a lane that has not, where others have; where it stores, all lanes must have
+// it or none.
 struct LoopNest {
   Nest body;  // no reductions; its stores are made in each trip
   std::int64_t trips = 1;

@@ -29,7 +29,7 @@ class TakeLoopApart {
     if (loop_.trips < 1) return Error(Code::Unsupported, "a loop without trips has no native code");
     if (body.has_reduction()) return Error(Code::Unsupported, "a loop with reductions has no native code");
     for (const NestNode& n : body.nodes)
-      if (!has_lanes(n) || is_picking(n))
+      if (!has_lanes(n))
         return Error(Code::Unsupported, "a loop over 8-bit, 16-bit or complex dtypes has no native code");
     all_.extents = body.extents;
     all_.reduced = body.reduced;
@@ -65,17 +65,20 @@ class TakeLoopApart {
     if (!n.one) n.lanes *= side_by_side(points, n.lanes, s.reg_bytes, has_8_bytes, loop_.carries.size());
   }
 
-  // Accesses are those of `all_`, one each; only equal ones of nodes that are no carries are one.
-  std::uint32_t add(std::uint32_t source, DType dtype, bool is_iota, bool is_own, std::int64_t by_trip) {
+  // Accesses are those of `all_`, one each; only equal ones of nodes that are no carries are one. What is picked is
+  // picked in each trip.
+  std::uint32_t add(std::uint32_t source, DType dtype, bool is_iota, bool is_own, std::int64_t by_trip,
+                    bool is_picked = false) {
     const AccessCode& a = loops_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
-    to.inner = inner_of(stride, is_iota);
+    to.inner = inner_of(stride, is_iota || is_picked);
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, out_.shape.reg_bytes);
     auto& list = out_.shape.nest.accesses;
     for (std::uint32_t k = 0; k < list.size() && !is_own; ++k) {
       const AccessCode& b = loops_.accesses[sources_[k]];
-      if (!is_own_[k] && list[k] == to && a.offset == b.offset && a.strides == b.strides && by_trip_[k] == by_trip)
+      if (!is_own_[k] && list[k] == to && a.offset == b.offset && a.strides == b.strides && by_trip_[k] == by_trip &&
+          is_picked_[k] == is_picked)
         return k;
     }
     list.push_back(to);
@@ -83,6 +86,7 @@ class TakeLoopApart {
     by_trip_.push_back(by_trip);
     is_own_.push_back(is_own);
     is_stored_.push_back(0);
+    is_picked_.push_back(is_picked);
     return static_cast<std::uint32_t>(list.size() - 1);
   }
 
@@ -99,7 +103,7 @@ class TakeLoopApart {
       const std::uint32_t carry = carry_of[n.access];
       if (carry != kNoNode) out_.shape.carries[carry].read = k;
       n.access = add(n.access, n.dtype, n.kind == NestNodeKind::Iota, carry != kNoNode,
-                     carry != kNoNode ? 0 : loop_.strides[n.access]);
+                     carry != kNoNode ? 0 : loop_.strides[n.access], is_picking(n));
     }
     const auto first = static_cast<std::uint32_t>(all_.accesses.size());
     for (std::uint32_t k = 0; k < loop_.body.stores.size(); ++k) {
@@ -147,8 +151,8 @@ class TakeLoopApart {
     for (std::size_t k = 0; k < s.accesses.size(); ++k) {
       std::int64_t own = by_trip_[k];  // what is left to the pointer
       ByTrip by = ByTrip::Fixed;
-      if (own != 0 || is_stored_[k]) {
-        const bool is_indexed = index_stride(k) != 0 && (!s.one || own == step);
+      if (own != 0 || is_stored_[k] || (is_picked_[k] && !s.one && index_stride(k) != 0)) {
+        const bool is_indexed = index_stride(k) != 0 && (!s.one || (own == step && !is_picked_[k]));
         if (is_indexed) own -= step * index_stride(k);
         by = is_indexed && own == 0 ? ByTrip::Indexed : ByTrip::Stepped;
       }
@@ -168,7 +172,7 @@ class TakeLoopApart {
   ShapedLoop out_;
   std::vector<std::uint32_t> sources_;
   std::vector<std::int64_t> by_trip_;
-  std::vector<std::uint8_t> is_own_, is_stored_;  // is_stored_: in each trip
+  std::vector<std::uint8_t> is_own_, is_stored_, is_picked_;  // is_stored_: in each trip
   bool in_reach_ = true;
 };
 

@@ -18,7 +18,7 @@ using Runner = std::function<Result<std::vector<Tensor>>(Context&, const Plan&, 
 struct NativeRun {
   std::vector<Tensor> results;
   std::int64_t steps_left = 0;
-  int native = 0, loops = 0;  // of the scans and whiles of the plan: those with machine code, and all
+  int native = 0, loops = 0;  // of the loops of the plan: those with machine code, and all
 };
 
 // On random inputs.

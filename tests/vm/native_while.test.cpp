@@ -2,6 +2,7 @@
 // end or interrupt a call does so.
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <limits>
 #include <thread>
 
@@ -214,10 +215,63 @@ func @loss(%x: f32) {
   ret %y
 }
 func @doubled_grad = grad(@loss)
+// Many records of several numbers, and as many trips as are asked for.
+func @wander(%n: i64, %x: f64, %a: f64) {
+  %i, %y, %z = while (%i = 0, %y = %x, %z = %a) {
+    %g = lt %i, %n
+    yield %g
+  } do {
+    %s = sin %y
+    %c = cos %z
+    %p = mul %s, %c
+    %q = mul %a, %p
+    %r = add %q, %y
+    %t = mul %r, 0.9
+    %w = mul %s, %z
+    %j = add %i, 1
+    yield %j, %t, %w
+  }
+  %v = mul %y, %z
+  ret %v
+}
+func @wander_grad = grad(@wander, argnums=[1, 2])
+func @wander_hvp = hvp(@wander, argnums=[1, 2])
+// Lanes that make their trips together.
+func @wanders(%n: i64, %x: f64[k], %a: f64) {
+  %i, %y = while (%i = 0, %y = %x) {
+    %g = lt %i, %n
+    yield %g
+  } do {
+    %s = sin %y
+    %q = mul %a, %s
+    %r = mul %q, %y
+    %t = tanh %r
+    %j = add %i, 1
+    yield %j, %t
+  }
+  %v = reduce_sum %y
+  ret %v
+}
+func @wanders_grad = grad(@wanders, argnums=[1, 2])
 )";
 
 void expect_native(const std::string& function, const std::vector<std::string>& types, const Runner& runner = {}) {
   expect_native(kProgram, function, types, runner);
+}
+
+// With a number of trips as the first input.
+Runner first_is(std::int64_t trips, Runner inner = {}) {
+  return [=](Context& context, const Plan& plan, std::span<const Tensor> in) {
+    std::memcpy(in[0].data(), &trips, sizeof trips);
+    return inner ? inner(context, plan, in) : context.call(plan, in);
+  };
+}
+
+// Code at once, with few registers, and code that comes while the loop runs.
+std::vector<TierOptions> tiers() {
+  std::vector<TierOptions> list{{.tier = Tier::Jit}, {.tier = Tier::Jit, .few_registers = true}};
+  for (const std::int64_t hot : {1, 1000, 20000}) list.push_back({.tier = Tier::Auto, .sync = true, .hot = hot});
+  return list;
 }
 
 TEST(NativeWhile, Scalars) {
@@ -273,10 +327,24 @@ TEST(NativeWhile, LanesThatChangeWhenTheyAreDone) {
   }
 }
 
-// The loop of the forward pass writes tapes.
+// The loop of the forward pass writes tapes, that of the backward pass reads them, in pieces as they stand in chunks.
 TEST(NativeWhile, ReverseMode) {
-  const NativeRun expected = run_native(kProgram, "@doubled_grad", {"f32"}, {.tier = Tier::Interp});
-  expect_equal(run_native(kProgram, "@doubled_grad", {"f32"}, {.tier = Tier::Jit}), expected, "@doubled_grad");
+  expect_native("@doubled_grad", {"f32"});
+  for (const std::int64_t trips : {0, 1, 2, 40, 3000})
+    for (const char* function : {"@wander_grad", "@wander_hvp", "@wanders_grad"}) {
+      const std::string d = function == std::string("@wanders_grad") ? "[13]" : "";
+      std::vector<std::string> types{"i64", "f64" + d, "f64"};
+      if (function == std::string("@wander_hvp")) types.insert(types.end(), {"f64", "f64"});
+      int pauses = 0;
+      const NativeRun expected = run_native(kProgram, function, types, {.tier = Tier::Interp}, first_is(trips));
+      for (const Runner& runner : {first_is(trips), first_is(trips, pausing(pauses))})
+        for (const TierOptions& tier : tiers()) {
+          const NativeRun got = run_native(kProgram, function, types, tier, runner);
+          expect_equal(got, expected, function);
+          EXPECT_TRUE(tier.tier != Tier::Jit || got.native == (NestCompiler::is_available() ? got.loops : 0))
+              << function;
+        }
+    }
 }
 
 TEST(NativeWhile, Pauses) {

@@ -61,10 +61,10 @@ struct Text {
         code ? with_lines(*code, lines_of(t, sources, nest)) : fmt::format("interpreted: {}\n", code.error().message);
   }
 
-  void add_loop(StepText& s, const NativeLoop* native, std::span<const StepOrigin> sources,
+  void add_loop(StepText& s, const NativeLoop& native, std::span<const StepOrigin> sources,
                 std::string_view why) const {
     s.title += ", a loop\n";
-    if (native && native->ir) return add(s, *native->ir, native->ir->body, sources);
+    if (native.ir) return add(s, *native.ir, native.ir->body, sources);
     s.code = fmt::format("trip by trip: {}\n", why);
   }
 };
@@ -81,10 +81,9 @@ std::string why_none(const ScanStep& s) {
 }
 
 std::string why_none(const WhileStep& s) {
-  if (!s.tapes.empty()) return "it writes a tape";
   return why_none(*s.body, s.native,
                   "its condition is neither one bool for all lanes nor whether any element of a carry is set, which "
-                  "then changes no other lane");
+                  "then changes no other lane, and writes no tape and has no index that may be outside");
 }
 
 }  // namespace
@@ -101,12 +100,14 @@ StepText code_text(const Tables& t, const Plan& p, std::uint32_t step, NestCompi
     make.add(s, nest, nest, p.sources);
   } else if (at.kind == StepKind::Scan) {
     const ScanStep& x = p.scans[at.index];
-    make.add_loop(s, &x.native, x.body->sources, why_none(x));
+    make.add_loop(s, x.native, x.body->sources, why_none(x));
   } else if (at.kind == StepKind::While) {
     const WhileStep& x = p.whiles[at.index];
-    make.add_loop(s, &x.native, sources_of(x), why_none(x));
+    make.add_loop(s, x.native, sources_of(x), why_none(x));
   } else if (at.kind == StepKind::TapeScan) {
-    make.add_loop(s, nullptr, {}, "it goes over tapes");
+    const TapeScanStep& x = p.tape_scans[at.index];
+    make.add_loop(s, x.native, x.body->sources,
+                  why_none(*x.body, x.native, "it has more arrays than code takes, or an index that may be outside"));
   } else {
     s.title.clear();
   }
@@ -137,13 +138,12 @@ std::string why_not_one_nest(const FlatBody& flat, const Lowered& low) {
     const ItemSource& s = low.sources[k];
     if (low.items[k].nest || s.instr >= flat.body.num_instrs()) continue;
     const Op op = flat.body.instr(s.instr).op;
-    if (op == Op::concat || op == Op::pad || op == Op::dot_general) continue;
+    if (is_unrolled(op)) continue;
     return fmt::format("its body has a step that is no nest: {}", name(op));
   }
   return fmt::format(
       "its body is no nest over lanes of at most {} values: there are more, or lanes mix, or it reads a carry other "
-      "than "
-      "it writes it",
+      "than it writes it, or looks up in one",
       kMaxUnrolled);
 }
 

@@ -60,6 +60,10 @@ class Emitter {
   void add_places(std::vector<Address>& to, Addresses list) const;
   void make_native(ScanStep& x);
   void make_native(WhileStep& x, FunctionId condition);
+  void make_native(TapeScanStep& x);
+  std::vector<Address> bases_of_loop(const ScanStep& x) const;
+  void add_outside(NativeLoop& native, const Plan& body, std::span<const LoopCarry> carries,
+                   std::vector<Address>& bases);
   void set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number,
                   std::span<const StepOrigin> sources);
   void emit_tape_scan(const ItemSource& s, const Instr& in);
@@ -99,13 +103,16 @@ void for_each_place(Plan& p, Fn fn) {
   const auto tapes = [&](std::vector<TapeRow>& list) {
     for (TapeRow& r : list) fn(r.place);
   };
-  for (WhileStep& s : p.whiles) carries(s.carries), tapes(s.tapes), fn(s.cond_frame), fn(s.body_frame), fn(s.predicate);
+  for (WhileStep& s : p.whiles) {
+    carries(s.carries), tapes(s.tapes);
+    fn(s.cond_frame), fn(s.body_frame), fn(s.predicate), fn(s.native.kept);
+  }
   for (TapeScanStep& s : p.tape_scans) carries(s.carries), tapes(s.inputs), tapes(s.outputs), fn(s.trips), fn(s.frame);
   for (ScanStep& s : p.scans) {
     carries(s.carries);
     for (ScanRow& r : s.inputs) fn(r.place);
     for (ScanRow& r : s.outputs) fn(r.place);
-    fn(s.frame);
+    fn(s.frame), fn(s.native.kept);
   }
   for (ReduceStep& s : p.reduces) {
     for (auto& o : s.operands) fn(o.x), fn(o.init), fn(o.result);

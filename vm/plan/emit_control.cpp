@@ -1,11 +1,14 @@
 // Steps of opaque items: calls, conditionals, loops, effects.
 #include <algorithm>
+#include <iterator>
 
+#include "jit/region/edit.h"
 #include "jit/region/time.h"
 #include "vm/plan/emit.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/planner.h"
 #include "vm/plan/sources.h"
+#include "vm/tape.h"
 #include "vm/tiers.h"
 
 namespace tfvm {
@@ -136,21 +139,44 @@ void Emitter::add_places(std::vector<Address>& to, Addresses list) const {
   to.insert(to.end(), first, first + list.count);
 }
 
-// The whole loop as machine code: its bases are the memory of the body's parameters, then of its results.
-void Emitter::make_native(ScanStep& x) {
-  if (!x.body->as_nest || x.length < 1) return;
+// The memory of the body's parameters, then of its results.
+std::vector<Address> Emitter::bases_of_loop(const ScanStep& x) const {
   std::vector<Address> bases;
   add_places(bases, x.consts);
   for (const LoopCarry& c : x.carries) bases.push_back(c.init);
   for (const ScanRow& r : x.inputs) bases.push_back(r.place);
   for (const LoopCarry& c : x.carries) bases.push_back(c.result);
   for (const ScanRow& r : x.outputs) bases.push_back(r.place);
-  set_native(x.native, scan_loop(*x.body->as_nest, x), bases, plan_.scans.size(), x.body->sources);
+  return bases;
+}
+
+// The whole loop as machine code.
+void Emitter::make_native(ScanStep& x) {
+  if (!x.body->as_nest || x.length < 1) return;
+  std::vector<Address> bases = bases_of_loop(x);
+  add_outside(x.native, *x.body, x.carries, bases);
+  if (std::optional<LoopNest> made = scan_loop(*x.body->as_nest, x))
+    set_native(x.native, *std::move(made), bases, plan_.scans.size(), x.body->sources);
+}
+
+// The rows of a trip are records of tapes, and those of the next trip stand beside them.
+void Emitter::make_native(TapeScanStep& x) {
+  const auto& nest = x.body->as_nest;
+  if (!nest || finds_outside(*nest, x.body->params.size() + x.body->results.size())) return;
+  ScanStep rows;
+  rows.length = 1;
+  rows.consts = x.consts;
+  rows.carries = x.carries;
+  const auto row = [&](const TapeRow& r) { return ScanRow{r.place, Tape::stride_of(r.bytes) * (x.reverse ? -1 : 1)}; };
+  std::ranges::transform(x.inputs, std::back_inserter(rows.inputs), row);
+  std::ranges::transform(x.outputs, std::back_inserter(rows.outputs), row);
+  if (std::optional<LoopNest> made = scan_loop(*nest, rows))
+    set_native(x.native, *std::move(made), bases_of_loop(rows), plan_.tape_scans.size(), x.body->sources);
 }
 
 // Constants that both condition and body are given are one, so that what both compute of them is computed once.
 void Emitter::make_native(WhileStep& x, FunctionId condition) {
-  if (!x.body->as_nest || !x.tapes.empty()) return;
+  if (!x.body->as_nest) return;
   std::vector<Address> bases;
   add_places(bases, x.cond_consts);
   add_places(bases, x.body_consts);
@@ -168,8 +194,20 @@ void Emitter::make_native(WhileStep& x, FunctionId condition) {
     bases.push_back(carry.init);
   }
   for (const LoopCarry& carry : x.carries) bases.push_back(carry.result);
+  for (const TapeRow& r : x.tapes) bases.push_back(r.place);
+  add_outside(x.native, *x.body, x.carries, bases);
   if (std::optional<LoopNest> made = while_loop(*x.body->as_nest, x, c))
     set_native(x.native, *std::move(made), bases, plan_.whiles.size(), sources_of(x));
+}
+
+void Emitter::add_outside(NativeLoop& native, const Plan& body, std::span<const LoopCarry> carries,
+                          std::vector<Address>& bases) {
+  if (!finds_outside(*body.as_nest, body.params.size() + body.results.size())) return;
+  native.outside_bytes = points(*body.as_nest);
+  bases.push_back(work(native.outside_bytes));
+  std::int64_t bytes = kAlignment;
+  for (const LoopCarry& c : carries) bytes += align_up(c.bytes);
+  native.kept = work(bytes);
 }
 
 void Emitter::set_native(NativeLoop& native, LoopNest made, const std::vector<Address>& bases, std::size_t number,
@@ -202,6 +240,7 @@ void Emitter::emit_tape_scan(const ItemSource& s, const Instr& in) {
   for (std::uint32_t k = carries; k < s.out.size(); ++k)
     x.outputs.push_back({base_place(s.out[k]), x.body->results[k].bytes});
   x.frame = work(x.body->frame_bytes);
+  make_native(x);
   plan_.steps.push_back({StepKind::TapeScan, static_cast<std::uint32_t>(plan_.tape_scans.size())});
   plan_.tape_scans.push_back(std::move(x));
 }

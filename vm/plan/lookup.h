@@ -10,6 +10,8 @@
 
 namespace tfvm {
 
+inline bool is_lookup(Op op) { return op == Op::take || op == Op::take_along || op == Op::gather; }
+
 struct Lookup {
   IndexVectors vectors;
   std::string_view mode;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "vm/plan/unroll.h"
+#include "vm/tape.h"
 
 namespace tfvm {
 
@@ -24,35 +25,82 @@ bool writes_what_it_reads(const Nest& n, LoopRole role, std::uint32_t results) {
     if (node.kind != NestNodeKind::Load) return true;
     const Access& a = n.accesses[node.access];
     if (a.base < role.first || a.base >= role.first + role.carries) return true;
+    if (is_picking(node)) return false;  // carries are in registers
     return std::ranges::any_of(n.stores, [&](const Store& s) {
       return s.to.base - results == a.base - role.first && s.to.offset == a.offset && s.to.strides == a.strides;
     });
   });
 }
 
+// What the leading dims of values are, so many of them.
+std::vector<Strides> leading(std::span<const ValueType> values, std::size_t count) {
+  std::vector<Strides> list;
+  for (const ValueType& v : values) {
+    if (v.dims.size() < count) continue;
+    const Strides dims(v.dims.begin(), v.dims.begin() + static_cast<std::ptrdiff_t>(count));
+    if (std::ranges::find(list, dims) == list.end()) list.push_back(dims);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::shared_ptr<const Nest> one_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan,
                                      LoopRole role) {
-  Strides dims;  // of the value of the highest rank
+  std::size_t rank = 0;
   for (const auto* list : {&plan.results, &plan.params})
-    for (const ValueType& v : *list)
-      if (v.dims.size() > dims.size()) dims = v.dims;
-  if (std::ranges::find(dims, 0) != dims.end()) return nullptr;
-  for (std::size_t lanes = dims.size() + 1; lanes-- > 0;) {
-    Unroller u(t, flat, low, plan, {dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(lanes)});
-    if (!u.run()) continue;
-    Nest made = u.take();
-    if (writes_what_it_reads(made, role, static_cast<std::uint32_t>(plan.params.size())))
-      return std::make_shared<const Nest>(std::move(made));
-  }
+    for (const ValueType& v : *list) {
+      if (v.is_tape || std::ranges::find(v.dims, 0) != v.dims.end()) return nullptr;
+      if (list == &plan.results) rank = std::max(rank, v.dims.size());
+    }
+  for (std::size_t lanes = rank + 1; lanes-- > 0;)
+    for (const Strides& dims : leading(plan.results, lanes)) {
+      Unroller u(t, flat, low, plan, dims);
+      if (!u.run()) continue;
+      u.store_outside();
+      Nest made = u.take();
+      if (writes_what_it_reads(made, role, static_cast<std::uint32_t>(plan.params.size())))
+        return std::make_shared<const Nest>(std::move(made));
+    }
   return nullptr;
 }
 
-LoopNest scan_loop(const Nest& body, const ScanStep& scan) {
+namespace {
+
+std::uint32_t add(Nest& n, const NestNode& node) {
+  n.nodes.push_back(node);
+  return static_cast<std::uint32_t>(n.nodes.size() - 1);
+}
+
+std::uint32_t add_load(Nest& n, const Access& a) {
+  NestNode node;
+  node.kind = NestNodeKind::Load;
+  node.dtype = a.dtype;
+  node.access = static_cast<std::uint32_t>(n.accesses.size());
+  n.accesses.push_back(a);
+  return add(n, node);
+}
+
+std::uint32_t add_or(Nest& n, std::uint32_t a, std::uint32_t b) {
+  NestNode both;
+  both.op = Op::or_;
+  both.dtype = DType::Bool;
+  both.in = {a, b, kNoNode};
+  return add(n, both);
+}
+
+}  // namespace
+
+bool finds_outside(const Nest& body, std::size_t bases) {
+  return std::ranges::any_of(body.stores, [&](const Store& s) { return s.to.base == bases; });
+}
+
+std::optional<LoopNest> scan_loop(const Nest& body, const ScanStep& scan) {
   const auto consts = static_cast<std::uint32_t>(scan.consts.count);
   const auto carries = static_cast<std::uint32_t>(scan.carries.size());
   const auto params = consts + carries + static_cast<std::uint32_t>(scan.inputs.size());
+  const auto results = carries + static_cast<std::uint32_t>(scan.outputs.size());
+  if (!writes_what_it_reads(body, {false, consts, carries}, params)) return std::nullopt;
   LoopNest loop{body, scan.length, {}, {}, {}};
   loop.body.stores.clear();
   // The loads of carries, by element.
@@ -68,6 +116,12 @@ LoopNest scan_loop(const Nest& body, const ScanStep& scan) {
   }
   for (Store s : body.stores) {
     const std::uint32_t result = s.to.base - params;
+    if (result == results) {  // whether any trip was outside
+      const std::uint32_t was = add_load(loop.body, s.to);
+      loop.strides.push_back(0);
+      loop.carries.push_back({loop.body.nodes[was].access, add_or(loop.body, was, s.node), s.to});
+      continue;
+    }
     if (result >= carries) {
       loop.store_strides.push_back(move(s.to, scan.outputs[result - carries].stride, scan));
       loop.body.stores.push_back(std::move(s));
@@ -75,14 +129,9 @@ LoopNest scan_loop(const Nest& body, const ScanStep& scan) {
     }
     const auto [it, is_new] = reads.try_emplace({result, s.to.offset, s.to.strides}, 0u);
     if (is_new) {  // never read: it only has a value at the end
-      it->second = static_cast<std::uint32_t>(loop.body.accesses.size());
-      loop.body.accesses.push_back({consts + result, s.to.dtype, s.to.offset, s.to.strides});
+      const std::uint32_t first = add_load(loop.body, {consts + result, s.to.dtype, s.to.offset, s.to.strides});
+      it->second = loop.body.nodes[first].access;
       loop.strides.push_back(0);
-      NestNode n;
-      n.kind = NestNodeKind::Load;
-      n.dtype = s.to.dtype;
-      n.access = it->second;
-      loop.body.nodes.push_back(n);
     }
     loop.carries.push_back({it->second, s.node, s.to});
   }
@@ -124,11 +173,6 @@ bool keeps_done_lanes(const LoopNest& loop, std::uint32_t live) {
   return std::ranges::all_of(loop.carries, [&](const LoopValue& c) { return is[c.next] == read[c.access]; });
 }
 
-std::uint32_t add(Nest& n, const NestNode& node) {
-  n.nodes.push_back(node);
-  return static_cast<std::uint32_t>(n.nodes.size() - 1);
-}
-
 // The nodes of the condition behind those of the body, whose loads it shares; the one that it gives.
 std::optional<std::uint32_t> add_condition(Nest& body, const LoopCondition& c) {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> loads;  // of what is one for all lanes
@@ -138,6 +182,7 @@ std::optional<std::uint32_t> add_condition(Nest& body, const LoopCondition& c) {
       loads[{body.accesses[n.access].base, body.accesses[n.access].offset}] = k;
   std::vector<std::uint32_t> now;
   for (NestNode n : c.of->nodes) {
+    if (is_picking(n)) return std::nullopt;
     if (n.source.index > 0) n.source.index += c.first_source;
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota) {
       Access a = c.of->accesses[n.access];
@@ -166,12 +211,12 @@ std::optional<std::uint32_t> add_any(Nest& body, std::uint32_t base, NestSource 
   for (std::uint32_t k = 0; k < loads; ++k) {
     const NestNode& n = body.nodes[k];
     if (n.kind != NestNodeKind::Load || body.accesses[n.access].base != base) continue;
-    NestNode both;
-    both.op = Op::or_;
-    both.dtype = DType::Bool;
-    both.in = {any.value_or(k), k, kNoNode};
-    both.source = source;
-    any = any ? add(body, both) : k;
+    if (any) {
+      any = add_or(body, *any, k);
+      body.nodes[*any].source = source;
+    } else {
+      any = k;
+    }
   }
   return any;
 }
@@ -180,6 +225,11 @@ std::optional<std::uint32_t> add_any(Nest& body, std::uint32_t base, NestSource 
 
 std::optional<LoopNest> while_loop(const Nest& body, const WhileStep& w, const LoopCondition& condition) {
   if (!condition.any && !condition.of) return std::nullopt;
+  const auto carries = static_cast<std::uint32_t>(w.carries.size());
+  const auto tapes = static_cast<std::uint32_t>(w.tapes.size());
+  const bool may_be_outside = finds_outside(body, w.body_consts.count + 2 * carries + tapes);
+  if (may_be_outside && (condition.any || tapes > 0)) return std::nullopt;  // lanes that are done may be, too
+  if (condition.any && tapes > 0) return std::nullopt;                      // lanes that are done write, too
   Nest all = body;
   const std::uint32_t own = w.cond_consts.count;
   for (const NestNode& n : all.nodes)
@@ -189,15 +239,15 @@ std::optional<LoopNest> while_loop(const Nest& body, const WhileStep& w, const L
   rows.length = 1;
   rows.consts.count = own + w.body_consts.count;
   rows.carries = w.carries;
+  for (const TapeRow& r : w.tapes) rows.outputs.push_back({r.place, Tape::stride_of(r.bytes)});
   const std::uint32_t live = rows.consts.count + condition.any.value_or(0);
   const auto asked = condition.any ? add_any(all, live, {condition.first_source + 1}) : add_condition(all, condition);
-  if (!asked || !writes_what_it_reads(all, {false, rows.consts.count, static_cast<std::uint32_t>(w.carries.size())},
-                                      rows.consts.count + static_cast<std::uint32_t>(w.carries.size())))
-    return std::nullopt;
-  LoopNest loop = scan_loop(all, rows);
-  loop.condition = *asked;
-  loop.count = rows.consts.count + 2 * static_cast<std::uint32_t>(w.carries.size());
-  if (condition.any && !keeps_done_lanes(loop, live)) return std::nullopt;
+  if (!asked) return std::nullopt;
+  std::optional<LoopNest> loop = scan_loop(all, rows);
+  if (!loop) return std::nullopt;
+  loop->condition = *asked;
+  loop->count = rows.consts.count + 2 * carries + tapes + may_be_outside;
+  if (condition.any && !keeps_done_lanes(*loop, live)) return std::nullopt;
   return loop;
 }
 

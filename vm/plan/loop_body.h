@@ -24,12 +24,19 @@ struct LoopRole {
 
 // A function as one nest: bases are its parameters, then its results. Null where it isn't one: other steps,
 // lanes that mix, more values than a loop in registers is good for, a carry that is read other than it is written. Of
-// steps that are no nests, concat, pad and small dots are unrolled, too.
+// steps that are no nests, concat, pad, small dots, and lookups and slices of parameters that are no carries are
+// unrolled, too. Where an index may be outside in mode "error", places are clamped, and one more store, behind the
+// results, says of each lane whether it was; the loop is then to be run again, trip by trip.
 std::shared_ptr<const Nest> one_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan,
                                      LoopRole role);
 
-// The scan over such a body, with the memory of one base per parameter and per result of the body.
-LoopNest scan_loop(const Nest& body, const ScanStep& scan);
+// Whether a body, of so many parameters and results, has that store.
+bool finds_outside(const Nest& body, std::size_t bases);
+
+// The scan over such a body, with the memory of one base per parameter and per result of the body; then one of a byte
+// for each lane, 0 at first, which becomes 1 where a trip of it was outside. nullopt: the body was made for another
+// loop, with other carries.
+std::optional<LoopNest> scan_loop(const Nest& body, const ScanStep& scan);
 
 // The carry of which a condition asks whether any element is set, and that is all that it does.
 std::optional<std::uint32_t> any_of(const Tables& t, FunctionId condition);
@@ -44,7 +51,8 @@ struct LoopCondition {
 };
 
 // The `while` over such a body: bases are `own` constants of the condition, then as of scan_loop, then that of the
-// count. nullopt: its condition is no such one.
+// count; tapes are results behind the carries. nullopt: its condition is no such one, lanes that are done may be
+// outside or write, or trips that write may be outside.
 std::optional<LoopNest> while_loop(const Nest& body, const WhileStep& w, const LoopCondition& condition);
 
 }  // namespace tfvm

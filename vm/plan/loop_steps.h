@@ -34,6 +34,10 @@ struct NativeLoop {
   Addresses bases;
   std::int64_t work = 0;               // time_of a trip
   std::shared_ptr<const LoopNest> ir;  // where PlanOptions::keep_nests
+  // Where a trip may find an index outside: bytes of the last base, one for each lane; and where it is kept from which
+  // trip on it is then made trip by trip, and with which carries: an i64, then each carry, aligned to kAlignment.
+  std::int64_t outside_bytes = 0;
+  Address kept;
 };
 
 struct WhileStep {
@@ -42,7 +46,7 @@ struct WhileStep {
   std::vector<LoopCarry> carries;
   std::vector<TapeRow> tapes;  // outputs, behind the carries
   Address cond_frame, body_frame, predicate;
-  NativeLoop native;  // bases: of LoopNest, but for the count
+  NativeLoop native;  // bases: of LoopNest, but for the count; of tapes, the places of pointers to them
 };
 
 // A scanned input or stacked output: trip i has its row at place + i * stride.
@@ -72,6 +76,7 @@ struct TapeScanStep {
   std::vector<LoopCarry> carries;
   std::vector<TapeRow> inputs, outputs;
   Address frame;
+  NativeLoop native;  // of records side by side; bases as of ScanStep
 };
 
 // reduce @f: for each element of the result, the accumulators start at inits and take in the operands' elements over

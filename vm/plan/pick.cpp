@@ -24,8 +24,6 @@ constexpr std::int64_t kShortRow = 512;                    // bytes, from which 
 constexpr std::int64_t kWorthAStep = 4096;                 // points of a nest beside which a check is little
 constexpr std::size_t kMostChecks = 64;                    // that one is compared with
 
-bool is_lookup(Op op) { return op == Op::take || op == Op::take_along || op == Op::gather; }
-
 // What may fail gets a check before it, for where it becomes a nest.
 Lowered& with_checks(const Tables& t, const FlatBody& flat, Lowered& low) {
   std::vector<FuseItem> items;

@@ -34,16 +34,17 @@ ValueType value_type(const Tables& t, TypeId id) {
 
 void note_role(const Tables& t, const Instr& in, std::unordered_map<FunctionId, LoopRole>& looped) {
   const auto count = [&](Key key) { return static_cast<std::uint32_t>(t.attrs.get_int(in.attrs, key)); };
-  if (in.op == Op::scan) {
+  if (in.op == Op::scan || in.op == Op::tape_scan) {
     looped[t.attrs.get_func(in.attrs, Key::body)] = {true, count(Key::consts), count(Key::carry)};
-  } else if (in.op == Op::while_ && count(Key::tapes) == 0) {
+  } else if (in.op == Op::while_) {
     looped.try_emplace(t.attrs.get_func(in.attrs, Key::cond));  // it writes no carry, and may read all
-    looped.try_emplace(t.attrs.get_func(in.attrs, Key::body), LoopRole{false, count(Key::body_consts), in.num_results});
+    looped.try_emplace(t.attrs.get_func(in.attrs, Key::body),
+                       LoopRole{false, count(Key::body_consts), in.num_results - count(Key::tapes)});
   }
 }
 
 // Of `order` (callees first), those that the root's plan or another needed one calls: inlined functions need no plan.
-// `looped`: those that a scan or a while runs, that writes no tapes.
+// `looped`: those that a loop runs.
 std::unordered_set<FunctionId> needed_plans(const Tables& t, const Flattener& flats,
                                             const std::vector<FunctionId>& order,
                                             std::unordered_map<FunctionId, LoopRole>& looped) {

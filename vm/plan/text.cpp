@@ -72,6 +72,7 @@ class Dump {
         carries(x.carries);
         for (const TapeRow& r : x.inputs) out_ += fmt::format("; in {}", place(r.place));
         for (const TapeRow& r : x.outputs) out_ += fmt::format("; out {}", place(r.place));
+        if (x.native.code) out_ += "; native";
         return;
       }
       case StepKind::Scan: {

@@ -30,7 +30,7 @@ bool Unroller::may_be_small() const {
     if (const auto& n = low_.items[k].nest) {
       const auto loads = std::ranges::count(n->nodes, NestNodeKind::Load, &NestNode::kind);
       nodes += times(std::ssize(n->nodes) - loads, n->extents, has_lanes(n->extents));
-    } else if (!is_unrolled(low_.sources[k])) {
+    } else if (!is_known(low_.sources[k])) {
       return false;
     } else if (const Instr in = flat_.body.instr(low_.sources[k].instr); in.op == Op::dot_general) {
       const Dims to = dims(in.result());
@@ -88,9 +88,12 @@ bool Unroller::nodes_at(const Nest& n, const Index& at, bool has, std::vector<st
   now.clear();
   for (NestNode node : n.nodes) {
     std::uint32_t v = kNoNode;
+    for (std::uint32_t& in : node.in)
+      if (in != kNoNode) in = now[in];
     switch (node.kind) {
       case NestNodeKind::Load:
-        v = element(n.accesses[node.access], at, has);
+        v = is_picking(node) ? picked(node, n.accesses[node.access], at, has)
+                             : element(n.accesses[node.access], at, has);
         break;
       case NestNodeKind::Iota:
         v = iota(node, n.accesses[node.access], at, has);
@@ -99,8 +102,6 @@ bool Unroller::nodes_at(const Nest& n, const Index& at, bool has, std::vector<st
         v = add(node);
         break;
       case NestNodeKind::Op:
-        for (std::uint32_t& in : node.in)
-          if (in != kNoNode) in = now[in];
         v = add(node);
     }
     if (v == kNoNode) return false;
@@ -141,6 +142,15 @@ std::uint32_t Unroller::load_param(std::uint32_t param, DType dtype, std::int64_
   n.access = static_cast<std::uint32_t>(out_.accesses.size());
   out_.accesses.push_back({param, dtype, offset, std::move(strides)});
   return it->second = add(n);
+}
+
+// Elements of parameters only: all others are in registers.
+std::uint32_t Unroller::picked(NestNode node, const Access& a, const Index& at, bool has) {
+  const PlanBase& b = low_.bases[a.base];
+  if (b.kind != PlanBase::Kind::Param) return kNoNode;
+  node.access = static_cast<std::uint32_t>(out_.accesses.size());
+  out_.accesses.push_back({b.index, a.dtype, offset(a, at), lane_strides(a, has)});
+  return add(node);
 }
 
 std::uint32_t Unroller::constant(const PlanBase& b, DType dtype, std::int64_t offset, const Strides& strides) {

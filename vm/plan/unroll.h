@@ -4,12 +4,18 @@
 #include <map>
 #include <tuple>
 
+#include "vm/plan/lookup.h"
 #include "vm/plan/lower.h"
 #include "vm/plan/plan.h"
 
 namespace tfvm {
 
 using Strides = std::vector<std::int64_t>;
+
+// Steps that are unrolled beside nests.
+inline bool is_unrolled(Op op) {
+  return op == Op::concat || op == Op::pad || op == Op::dot_general || op == Op::dynamic_slice || is_lookup(op);
+}
 
 class Unroller {
  public:
@@ -18,6 +24,9 @@ class Unroller {
   // False: not over these lanes. `with_passed`: results that are parameters are stored, too.
   bool run(bool with_passed = true);
   Nest take() { return std::move(out_); }
+  // A bool over the lanes, at the base behind the results, of whether an index is outside that mode "error" lets pass;
+  // for a body that is run again, step by step, where one is. Places are clamped.
+  void store_outside();
 
  private:
   using Index = std::vector<std::int64_t>;
@@ -41,6 +50,7 @@ class Unroller {
   bool nodes_at(const Nest& n, const Index& at, bool has, std::vector<std::uint32_t>& now);
   std::uint32_t element(const Access& a, const Index& at, bool has);
   std::uint32_t load_param(std::uint32_t param, DType dtype, std::int64_t offset, Strides strides);
+  std::uint32_t picked(NestNode node, const Access& a, const Index& at, bool has);
   std::uint32_t constant(const PlanBase& b, DType dtype, std::int64_t offset, const Strides& strides);
   std::uint32_t iota(NestNode node, const Access& a, const Index& at, bool has);
   void store(const Access& to, const Index& at, bool has, std::uint32_t node);
@@ -50,12 +60,18 @@ class Unroller {
   // unroll_ops.cpp
   bool reduction(const Nest& n, bool has);
   std::uint32_t reduced(Op op, std::vector<std::uint32_t> values, std::size_t row);
-  bool is_unrolled(const ItemSource& s) const;  // false: no step that `opaque` knows
+  bool is_known(const ItemSource& s) const;  // false: no step that `opaque` knows
   bool opaque(const ItemSource& s);
   bool concat(const Instr& in, const ItemSource& s);
   bool pad(const Instr& in, const ItemSource& s);
   bool dot(const Instr& in, const ItemSource& s);
   Strides chain(const Instr& dot) const;  // the extents of its contracted dims
+
+  // unroll_lookup.cpp
+  bool lookup(const Instr& in, const ItemSource& s);
+  std::optional<bool> known_lookup(const Lookup& l, const Instr& in, const ItemSource& s);
+  bool check(const Lookup& l, const Instr& in, const ItemSource& s);
+  bool slice(const Instr& in, const ItemSource& s);
 
   Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
   Access result_access(const Instr& in, const ItemSource& s) const;
@@ -78,6 +94,7 @@ class Unroller {
   std::uint32_t source_ = 0;      // of the step at hand: NestSource
   std::vector<Elements> values_;  // per base
   std::map<std::tuple<std::uint32_t, std::int64_t, Strides>, std::uint32_t> loads_;
+  std::uint32_t outside_ = kNoNode;
   Nest out_;
 };
 

@@ -68,14 +68,12 @@ Access Unroller::result_access(const Instr& in, const ItemSource& s) const {
   return row_major(s.out[0], t_.types.dtype(flat_.body.type(in.result())), dims(in.result()));
 }
 
-bool Unroller::is_unrolled(const ItemSource& s) const {
-  if (s.instr >= flat_.body.num_instrs()) return false;
-  const Op op = flat_.body.instr(s.instr).op;
-  return op == Op::concat || op == Op::pad || op == Op::dot_general;
+bool Unroller::is_known(const ItemSource& s) const {
+  return s.instr < flat_.body.num_instrs() && is_unrolled(flat_.body.ops[s.instr]);
 }
 
 bool Unroller::opaque(const ItemSource& s) {
-  if (!is_unrolled(s)) return false;
+  if (!is_known(s)) return false;
   const Instr in = flat_.body.instr(s.instr);
   switch (in.op) {
     case Op::concat:
@@ -84,8 +82,10 @@ bool Unroller::opaque(const ItemSource& s) {
       return pad(in, s);
     case Op::dot_general:
       return dot(in, s);
+    case Op::dynamic_slice:
+      return slice(in, s);
     default:
-      return false;
+      return lookup(in, s);
   }
 }
 

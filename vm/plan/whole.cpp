@@ -1,5 +1,6 @@
 #include "vm/plan/whole.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "jit/region/edit.h"
@@ -41,7 +42,7 @@ std::optional<Nest> whole_nest(const Tables& t, const FlatBody& flat, const Lowe
   Unroller u(t, flat, low, plan, {});
   if (!u.run(false)) return std::nullopt;
   Nest n = u.take();
-  if (n.stores.empty()) return std::nullopt;
+  if (n.stores.empty() || std::ranges::any_of(n.nodes, is_picking)) return std::nullopt;
   return n;
 }
 

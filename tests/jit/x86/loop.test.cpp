@@ -51,10 +51,14 @@ std::vector<std::vector<std::byte>> interpret(const RandomLoop& made) {
     std::vector<std::byte*> bases;
     for (auto& m : memory) bases.push_back(m.data());
     bases.push_back(more.data());
+    const auto before = memory;
     auto* scratch = static_cast<std::byte*>(std::aligned_alloc(64, (scratch_bytes(**code) + 127) / 64 * 64));
     run_nest(**code, bases.data(), scratch);
     std::free(scratch);
-    if (is_while && std::ranges::count(more, std::byte{1}) == 0) break;
+    if (is_while && std::ranges::count(more, std::byte{1}) == 0) {
+      for (std::size_t k = 0; k < memory.size(); ++k) std::ranges::copy(before[k], memory[k].begin());
+      break;
+    }
     if (is_while) memory[made.loop.count][0] = static_cast<std::byte>(trips - 1 - t);
     for (std::uint32_t c = 0; c < count; ++c) memory[first + c].swap(memory[first + count + c]);
   }

@@ -40,8 +40,7 @@ std::int64_t stack(Rng& rng, RandomLoop& out, Access& a) {
 
 }  // namespace
 
-RandomLoop random_loop(Rng& rng, RandomNestOptions options, std::int64_t trips) {
-  options.picks = false;
+RandomLoop random_loop(Rng& rng, const RandomNestOptions& options, std::int64_t trips) {
   RandomNest made = random_nest(rng, options);
   RandomLoop out;
   out.loop.body = std::move(made.nest);
@@ -50,11 +49,15 @@ RandomLoop random_loop(Rng& rng, RandomNestOptions options, std::int64_t trips) 
   Nest& body = out.loop.body;
   const std::int64_t n = points(body);
   out.loop.strides.assign(body.accesses.size(), 0);
-  for (NestNode& node : body.nodes) {
+  std::vector<std::uint8_t> is_index(body.nodes.size(), 0);  // which stays small only as it is in memory
+  for (const NestNode& node : body.nodes)
+    if (is_picking(node) && node.in[1] != kNoNode) is_index[node.in[1]] = 1;
+  for (std::uint32_t at = 0; at < body.nodes.size(); ++at) {
+    const NestNode& node = body.nodes[at];
     if (node.kind != NestNodeKind::Load) continue;
     Access& a = body.accesses[node.access];
     const auto size = static_cast<std::size_t>(size_of(a.dtype));
-    if (n > 0 && chance(rng, 60)) {
+    if (n > 0 && !is_picking(node) && !is_index[at] && chance(rng, 60)) {
       std::vector<std::uint32_t> nexts;
       for (std::uint32_t k = 0; k < body.nodes.size(); ++k)
         if (body.nodes[k].dtype == node.dtype) nexts.push_back(k);
@@ -112,19 +115,25 @@ std::uint32_t add_ints(RandomLoop& out, bool is_one, std::function<std::int32_t(
 
 }  // namespace
 
+constexpr std::int64_t kMostTrips = 8;
+
 RandomLoop random_while(Rng& rng, const RandomNestOptions& options) {
-  RandomLoop out = random_loop(rng, options, 1);
-  Nest& body = out.loop.body;
-  body.stores.clear();
-  out.loop.store_strides.clear();
-  std::ranges::fill(out.loop.strides, 0);
   const bool is_one = chance(rng, 25);
+  RandomLoop out = random_loop(rng, options, is_one ? kMostTrips : 1);
+  out.loop.trips = 1;
+  Nest& body = out.loop.body;
+  if (!is_one) {  // lanes that are done would store, too
+    body.stores.clear();
+    out.loop.store_strides.clear();
+    std::ranges::fill(out.loop.strides, 0);  // there is one row
+  }
   std::vector<std::uint32_t> bools;
   for (std::uint32_t k = 0; k < body.nodes.size(); ++k)
     if (body.nodes[k].dtype == DType::Bool) bools.push_back(k);
   const int most = static_cast<int>(rng() % 8);
   const std::uint32_t i = add_ints(out, is_one, [] { return 0; });
-  const std::uint32_t limit = add_ints(out, is_one, [&] { return static_cast<std::int32_t>(rng() % 8) - most; });
+  const std::uint32_t limit =
+      add_ints(out, is_one, [&] { return static_cast<std::int32_t>(rng() % kMostTrips) - most; });
   const std::uint32_t one = add_node(body, NestNodeKind::Constant, DType::I32, Op::add, {kNoNode, kNoNode, kNoNode});
   body.nodes[one].bits = 1;
   const std::uint32_t j = add_node(body, NestNodeKind::Op, DType::I32, Op::add, {i, one, kNoNode});
