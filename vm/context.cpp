@@ -105,7 +105,7 @@ Result<Tensor> Context::make(DType dtype, Dims dims) const {
   return pool ? pool->make(dtype, dims) : Tensor::make(budget_, dtype, dims);
 }
 
-std::byte** Context::open(const Plan& plan) {
+[[gnu::aligned(64)]] std::byte** Context::open(const Plan& plan) {
   failed_at_ = {};
   early_.reset();
   if (!slab_ || slab_->bytes() < plan.frame_bytes) [[unlikely]] {
@@ -119,7 +119,7 @@ std::byte** Context::open(const Plan& plan) {
   return reinterpret_cast<std::byte**>(slab_->data()) + kFirstParam;
 }
 
-RunEnd Context::run_open(const Plan& plan) {
+[[gnu::aligned(64)]] RunEnd Context::run_open(const Plan& plan) {
   const FloatMode mode;
   const RunEnd end = executor_.start(plan, slab_->data());
   if (end == RunEnd::Done && !plan.gives_tapes) [[likely]] {

@@ -39,7 +39,7 @@ const NativeNest* Executor::small_code(const Plan& plan) {
   return plan.is_direct && plan.nests[0].work <= kNativePartWork ? plan.nests[0].native->ready() : nullptr;
 }
 
-RunEnd Executor::start(const Plan& plan, std::byte* frame) {
+[[gnu::aligned(64)]] RunEnd Executor::start(const Plan& plan, std::byte* frame) {
   plan_ = nullptr;
   steps_left_ = limits_.steps;
   if (plan.is_direct && !limits_.trace && !is_cancelled()) {

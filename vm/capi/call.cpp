@@ -62,7 +62,7 @@ tfvm_status call_by_steps(tfvm_context& c, const tfvm_function& f, tfvm_error* e
 
 extern "C" {
 
-tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const* inputs, size_t input_count,
+[[gnu::aligned(64)]] tfvm_status tfvm_call(tfvm_context* c, const tfvm_function* f, const void* const* inputs, size_t input_count,
                       void* const* outputs, size_t output_count, tfvm_error* error) noexcept {
   if (!fits(c, f, inputs, input_count, outputs, output_count)) [[unlikely]]
     return bad_call(c, f, input_count, output_count, error);
