@@ -92,7 +92,8 @@ std::size_t epilogues(const Plan& plan) {
   for (std::size_t i = 0; i + 1 < plan.steps.size(); ++i) {
     if (plan.steps[i].kind != StepKind::Kernel || !plan.kernels[plan.steps[i].index].has_epilogue) continue;
     const KernelStep& k = plan.kernels[plan.steps[i].index];
-    const NativeNest* code = plan.nests[plan.steps[i + 1].index].native->ready();
+    const auto& native = plan.nests[plan.steps[i + 1].index].native;  // null in builds without code
+    const NativeNest* code = native ? native->ready() : nullptr;
     n += code && code->has_tiles(k.kernel.rows, k.kernel.cols);
   }
   return n;
