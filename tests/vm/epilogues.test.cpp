@@ -49,6 +49,15 @@ func @lots(%x: f[l,m,k], %w: f[l,k,n], %b: f[n]) {
   %y = sub %p, %b
   ret %y
 }
+// What the product reads was to be updated in place, and the nest is the last step.
+func @updated(%x: f[n,n], %u: f[1,n], %b: f[n]) {
+  %e = exp %x
+  %y = dynamic_update_slice %e, %u, 0, 0
+  %z = mul %y, 0.5
+  %p = matmul %e, %z
+  %q = add %p, %b
+  ret %q
+}
 // One loop over all elements.
 func @scaled(%x: f[m,k], %w: f[k,n]) {
   %p = matmul %x, %w
@@ -150,6 +159,16 @@ TEST(Epilogues, KeepWhatTheProductReads) { expect_epilogues(1, "chain", {{100, 6
 TEST(Epilogues, LeaveMemoryThatACallerMayShare) { expect_epilogues(0, "residual", {{100, 600}, {600, 600}}); }
 TEST(Epilogues, AreNotThoseThatGoAcross) { expect_epilogues(0, "across", {{100, 60}, {60, 80}, {80, 100}}); }
 TEST(Epilogues, MoveUp) { expect_epilogues(1, "later", {{100, 60}, {60, 80}, {80}}); }
+TEST(Epilogues, AreNoReadersOfWhatWasToBeUpdated) {
+  const std::vector<Shape> dims{{96, 96}, {1, 96}, {96}};
+  expect_epilogues(1, "updated", dims);
+  std::vector<Tensor> in;
+  for (const Shape& d : dims) in.push_back(tensor(DType::F32, d, static_cast<int>(in.size())));
+  const test::Made made({.tier = Tier::Jit}, kProgram, "updated", in);
+  ASSERT_EQ(made.f.plan->updates.size(), 1u);
+  EXPECT_NE(made.f.plan->updates[0].why.find("is read later by dot_general"), std::string::npos)
+      << made.f.plan->updates[0].why;
+}
 TEST(Epilogues, OfSmallProductsAreSteps) { expect_epilogues(0, "bias", {{10, 10}, {10, 10}, {10}}); }
 
 // Products of any size with a few ops behind them, of rows, columns, scalars and matrices.

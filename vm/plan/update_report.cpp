@@ -27,6 +27,12 @@ struct Notes {
     return loc.line ? fmt::format("{} line {}", op, loc.line) : std::string(op);
   }
 
+  static bool reads(const FuseItem& item, std::uint32_t base) {
+    bool found = false;
+    for_each_read(item, [&](std::uint32_t b) { found = found || b == base; });
+    return found;
+  }
+
   // Why item i can't write its result into the memory of operand `operand`.
   std::string why(std::uint32_t i, const ItemSource& s, std::size_t operand) const {
     const std::uint32_t from = s.in[operand].base, last = uses.last_read[from];
@@ -36,7 +42,10 @@ struct Notes {
     if (std::ranges::count(s.in, from, &Access::base) > 1) return "is read by another operand, too";
     if (s.in[operand].offset != 0 || !is_dense(s.in[operand], dims)) return "is a view of another value";
     if (b.kind == PlanBase::Kind::Result || last == kNoIndex) return "is a result, too";
-    if (last > i + 1) return "is read later by " + reader(last - 1);
+    // Operands of a product with an epilogue are kept for two items more than they are read by.
+    auto behind = std::min<std::uint32_t>(last, static_cast<std::uint32_t>(items.size()));
+    while (behind > i + 1 && !reads(items[behind - 1], from)) --behind;
+    if (behind > i + 1) return "is read later by " + reader(behind - 1);
     return b.kind == PlanBase::Kind::Param ? "is an input" : "is in memory that another value takes over";
   }
 
