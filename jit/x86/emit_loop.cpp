@@ -140,11 +140,6 @@ bool LoopEmitter::is_same(LaneId v) const {
     case LaneOp::LoadHalf:
     case LaneOp::Iota:
       return is_fixed(i.in[0]);
-    case LaneOp::Load: {
-      bool all = is_fixed(i.in[0]);
-      code_.for_operands(v, [&](LaneId in) { all = all && same_[in]; });
-      return all;
-    }
     case LaneOp::Store:
     case LaneOp::StoreBool:
     case LaneOp::StoreHalf:
@@ -154,7 +149,7 @@ bool LoopEmitter::is_same(LaneId v) const {
     case LaneOp::CallPart:
       return false;
     default:
-      bool all = true;
+      bool all = i.op != LaneOp::Load || is_fixed(i.in[0]);
       code_.for_operands(v, [&](LaneId in) { all = all && same_[in]; });
       return all;
   }

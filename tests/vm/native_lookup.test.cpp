@@ -128,12 +128,11 @@ void expect_native(const std::string& function, const std::vector<std::string>& 
 
 // With `shift` as the first input, and each place of @lost in the table of itself.
 Runner shifted(std::int64_t shift, Runner inner = {}) {
-  return [=](Context& context, const Plan& plan, std::span<const Tensor> in) {
-    std::memcpy(in[0].data(), &shift, static_cast<std::size_t>(plan.params[0].bytes));
+  return with_first(shift, [=](Context& context, const Plan& plan, std::span<const Tensor> in) {
     const std::int64_t next[] = {1, 2, 9, 3};
     if (plan.params[1].dtype == DType::I64) std::memcpy(in[1].data(), next, sizeof next);
     return inner ? inner(context, plan, in) : context.call(plan, in);
-  };
+  });
 }
 
 void expect_inside(const std::string& function, const std::vector<std::string>& types, const Runner& inner = {}) {

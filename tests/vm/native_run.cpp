@@ -1,5 +1,6 @@
 #include "native_run.h"
 
+#include <cstring>
 #include <random>
 
 #include "bytecode/consts.h"
@@ -78,6 +79,13 @@ void expect_native(std::string_view program, const std::string& function, const 
       EXPECT_EQ(got.native, got.loops) << function;
       expect_equal(got, expected, function);
     }
+}
+
+Runner with_first(std::int64_t first, Runner inner) {
+  return [=](Context& context, const Plan& plan, std::span<const Tensor> in) {
+    std::memcpy(in[0].data(), &first, static_cast<std::size_t>(plan.params[0].bytes));
+    return inner ? inner(context, plan, in) : context.call(plan, in);
+  };
 }
 
 Runner pausing(int& pauses) {

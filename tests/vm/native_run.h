@@ -31,6 +31,9 @@ void expect_equal(const NativeRun& got, const NativeRun& expected, const std::st
 void expect_native(std::string_view program, const std::string& function, const std::vector<std::string>& types,
                    const Runner& runner = {});
 
+// With an integer as the first input.
+Runner with_first(std::int64_t first, Runner inner = {});
+
 // Pauses whenever it may, and counts.
 Runner pausing(int& pauses);
 

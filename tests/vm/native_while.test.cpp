@@ -2,7 +2,6 @@
 // end or interrupt a call does so.
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <limits>
 #include <thread>
 
@@ -259,14 +258,6 @@ void expect_native(const std::string& function, const std::vector<std::string>& 
   expect_native(kProgram, function, types, runner);
 }
 
-// With a number of trips as the first input.
-Runner first_is(std::int64_t trips, Runner inner = {}) {
-  return [=](Context& context, const Plan& plan, std::span<const Tensor> in) {
-    std::memcpy(in[0].data(), &trips, sizeof trips);
-    return inner ? inner(context, plan, in) : context.call(plan, in);
-  };
-}
-
 // Code at once, with few registers, and code that comes while the loop runs.
 std::vector<TierOptions> tiers() {
   std::vector<TierOptions> list{{.tier = Tier::Jit}, {.tier = Tier::Jit, .few_registers = true}};
@@ -336,8 +327,8 @@ TEST(NativeWhile, ReverseMode) {
       std::vector<std::string> types{"i64", "f64" + d, "f64"};
       if (function == std::string("@wander_hvp")) types.insert(types.end(), {"f64", "f64"});
       int pauses = 0;
-      const NativeRun expected = run_native(kProgram, function, types, {.tier = Tier::Interp}, first_is(trips));
-      for (const Runner& runner : {first_is(trips), first_is(trips, pausing(pauses))})
+      const NativeRun expected = run_native(kProgram, function, types, {.tier = Tier::Interp}, with_first(trips));
+      for (const Runner& runner : {with_first(trips), with_first(trips, pausing(pauses))})
         for (const TierOptions& tier : tiers()) {
           const NativeRun got = run_native(kProgram, function, types, tier, runner);
           expect_equal(got, expected, function);

@@ -154,9 +154,10 @@ std::vector<Address> Emitter::bases_of_loop(const ScanStep& x) const {
 void Emitter::make_native(ScanStep& x) {
   if (!x.body->as_nest || x.length < 1) return;
   std::vector<Address> bases = bases_of_loop(x);
-  add_outside(x.native, *x.body, x.carries, bases);
-  if (std::optional<LoopNest> made = scan_loop(*x.body->as_nest, x))
+  if (std::optional<LoopNest> made = scan_loop(*x.body->as_nest, x)) {
+    add_outside(x.native, *x.body, x.carries, bases);
     set_native(x.native, *std::move(made), bases, plan_.scans.size(), x.body->sources);
+  }
 }
 
 // The rows of a trip are records of tapes, and those of the next trip stand beside them.
@@ -195,9 +196,10 @@ void Emitter::make_native(WhileStep& x, FunctionId condition) {
   }
   for (const LoopCarry& carry : x.carries) bases.push_back(carry.result);
   for (const TapeRow& r : x.tapes) bases.push_back(r.place);
-  add_outside(x.native, *x.body, x.carries, bases);
-  if (std::optional<LoopNest> made = while_loop(*x.body->as_nest, x, c))
+  if (std::optional<LoopNest> made = while_loop(*x.body->as_nest, x, c)) {
+    add_outside(x.native, *x.body, x.carries, bases);
     set_native(x.native, *std::move(made), bases, plan_.whiles.size(), sources_of(x));
+  }
 }
 
 void Emitter::add_outside(NativeLoop& native, const Plan& body, std::span<const LoopCarry> carries,
