@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "jit/region/edit.h"
+#include "jit/region/load_map.h"
 #include "jit/region/reduce.h"
 
 namespace tfvm {
@@ -72,64 +73,6 @@ bool is_cheap(const Nest& n) {
   return sum <= kMaxCost;
 }
 
-// The loops of a load in those of the value: i_v = offset_v + sum over l of strides[l][v] * i_l.
-struct Mapped {
-  std::vector<std::int64_t> offset;
-  std::vector<std::vector<std::int64_t>> strides;
-};
-
-class Reader {
- public:
-  Reader(const Nest& nest, const Cheap& value) : nest_(nest), value_(value), to_(value.stores[0].to) {}
-
-  // nullopt: the load doesn't go along the loops of the value.
-  std::optional<Mapped> map(const Access& a) const {
-    Mapped m;
-    if (a.dtype != to_.dtype || a.offset < to_.offset || !digits(a.offset - to_.offset, m.offset)) return std::nullopt;
-    std::vector<std::int64_t> least = m.offset, most = m.offset;
-    for (std::size_t l = 0; l < nest_.extents.size(); ++l) {
-      const std::int64_t s = nest_.extents[l] == 1 ? 0 : a.strides[l];
-      std::vector<std::int64_t> by;
-      if (!digits(std::abs(s), by)) return std::nullopt;
-      for (std::size_t v = 0; v < by.size(); ++v) {
-        if (s < 0) by[v] = -by[v];
-        (by[v] < 0 ? least : most)[v] += by[v] * (nest_.extents[l] - 1);
-      }
-      m.strides.push_back(std::move(by));
-    }
-    for (std::size_t v = 0; v < least.size(); ++v)
-      if (least[v] < 0 || most[v] >= value_.extents[v]) return std::nullopt;
-    return m;
-  }
-
-  static Access moved(const Access& a, const Mapped& m) {
-    Access to{a.base, a.dtype, a.offset, {}};
-    for (std::size_t v = 0; v < m.offset.size(); ++v) to.offset += a.strides[v] * m.offset[v];
-    for (const auto& by : m.strides) {
-      std::int64_t s = 0;
-      for (std::size_t v = 0; v < by.size(); ++v) s += a.strides[v] * by[v];
-      to.strides.push_back(s);
-    }
-    return to;
-  }
-
- private:
-  // `elements` as places of the value's loops, of which each goes over whole rounds of those inside it.
-  bool digits(std::int64_t elements, std::vector<std::int64_t>& out) const {
-    out.assign(value_.extents.size(), 0);
-    for (std::size_t v = 0; v < out.size(); ++v) {
-      if (value_.extents[v] == 1) continue;
-      out[v] = elements / to_.strides[v];
-      elements %= to_.strides[v];
-    }
-    return elements == 0;
-  }
-
-  const Nest& nest_;
-  const Cheap& value_;
-  const Access& to_;
-};
-
 class Recomputer {
  public:
   explicit Recomputer(std::span<const std::uint8_t> live_out) : live_out_(live_out) {}
@@ -183,10 +126,11 @@ class Recomputer {
   }
 
   std::uint32_t copy(const Nest& nest, NestNode n, const std::vector<std::uint32_t>& map, Nest& out) {
-    if (n.kind == NestNodeKind::Load && !is_picking(n)) {
-      const Access& a = nest.accesses[n.access];
-      if (const auto it = cheap_.find(a.base); it != cheap_.end())
-        if (const auto m = Reader(nest, it->second).map(a)) return splice(it->second, *m, out);
+    if (n.kind == NestNodeKind::Load && n.in[1] == kNoNode) {
+      const std::uint32_t mask = n.in[0] == kNoNode ? kNoNode : map[n.in[0]];
+      const auto it = cheap_.find(nest.accesses[n.access].base);
+      if (it != cheap_.end() && (mask == kNoNode || may_be_masked(it->second)))
+        if (const auto m = map_load(nest, n, it->second)) return splice(it->second, *m, mask, out);
     }
     if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
       n.access = add_access(out, nest.accesses[n.access]);
@@ -195,16 +139,42 @@ class Recomputer {
     return add_node(out, n);
   }
 
-  static std::uint32_t splice(const Cheap& value, const Mapped& m, Nest& out) {
+  // Loads under masks have code for these.
+  static bool may_be_masked(const Cheap& value) {
+    return std::ranges::all_of(value.nodes, [](const NestNode& n) {
+      return n.dtype == DType::Bool ? n.kind != NestNodeKind::Load
+                                    : !is_complex(n.dtype) && (size_of(n.dtype) == 4 || size_of(n.dtype) == 8);
+    });
+  }
+
+  // Where the mask does not hold nothing is read, and the element is zero.
+  static std::uint32_t splice(const Cheap& value, const LoadMap& m, std::uint32_t mask, Nest& out) {
     std::vector<std::uint32_t> map;
     for (NestNode n : value.nodes) {
       if (n.kind == NestNodeKind::Load || n.kind == NestNodeKind::Iota)
-        n.access = add_access(out, Reader::moved(value.accesses[n.access], m));
+        n.access = add_access(out, moved(value.accesses[n.access], m));
       for (std::uint32_t& in : n.in)
         if (in != kNoNode) in = map[in];
+      if (n.kind == NestNodeKind::Load && mask != kNoNode)
+        n.in[0] = n.in[0] == kNoNode ? mask : add_node(out, both(n.in[0], mask));
       map.push_back(add_node(out, n));
     }
-    return map[value.stores[0].node];
+    const std::uint32_t found = map[value.stores[0].node];
+    if (mask == kNoNode || out.nodes[found].kind == NestNodeKind::Load) return found;
+    NestNode zero, chosen;
+    zero.kind = NestNodeKind::Constant;
+    zero.dtype = chosen.dtype = out.nodes[found].dtype;
+    chosen.op = Op::select;
+    chosen.in = {mask, found, add_node(out, zero)};
+    return add_node(out, chosen);
+  }
+
+  static NestNode both(std::uint32_t a, std::uint32_t b) {
+    NestNode n;
+    n.op = Op::and_;
+    n.dtype = DType::Bool;
+    n.in = {a, b, kNoNode};
+    return n;
   }
 
   // A reduction over a few elements as ops, in its order.

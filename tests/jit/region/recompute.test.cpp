@@ -9,6 +9,7 @@
 
 #include "items.h"
 #include "jit/region/columns.h"
+#include "jit/region/edit.h"
 #include "jit/region/layouts.h"
 #include "jit/region/share.h"
 #include "reference.h"
@@ -216,6 +217,79 @@ TEST(Recompute, SmallValuesAreNoSteps) {
   large[1] = op(Op::mul, {30, kN}, {access(0, 7, {kN, 1}), access(1, 0, {0, 1})}, access(2, 0, {kN, 1}));
   recompute_small(large, live);
   EXPECT_EQ(large.size(), 3u);
+}
+
+// Where `first` <= the loop's index < `last`: a node of the nest.
+std::uint32_t within(Nest& n, std::size_t loop, std::int64_t first, std::int64_t last) {
+  Access along{0, DType::I32, 0, std::vector<std::int64_t>(n.extents.size(), 0)};
+  along.strides[loop] = 1;
+  const auto add = [&](NestNodeKind kind, Op op, DType d, std::array<std::uint32_t, 3> in, std::int64_t bits = 0) {
+    NestNode node;
+    node.kind = kind;
+    node.op = op;
+    node.dtype = d;
+    node.in = in;
+    node.bits = static_cast<std::uint32_t>(bits);
+    if (kind == NestNodeKind::Iota) node.access = add_access(n, along);
+    return add_node(n, node);
+  };
+  const std::array none{kNoNode, kNoNode, kNoNode};
+  const std::uint32_t at = add(NestNodeKind::Iota, Op::add, DType::I32, none);
+  const std::uint32_t from = add(NestNodeKind::Constant, Op::add, DType::I32, none, first);
+  const std::uint32_t to = add(NestNodeKind::Constant, Op::add, DType::I32, none, last);
+  const std::uint32_t a = add(NestNodeKind::Op, Op::ge, DType::Bool, {at, from, kNoNode});
+  const std::uint32_t b = add(NestNodeKind::Op, Op::lt, DType::Bool, {at, to, kNoNode});
+  return add(NestNodeKind::Op, Op::and_, DType::Bool, {a, b, kNoNode});
+}
+
+// What is loaded under a mask at the points of a larger space, as the element of a pad.
+FuseItem padded(const std::vector<std::int64_t>& dims, const Access& in,
+                std::vector<std::pair<std::int64_t, std::int64_t>> inside, const Access& out) {
+  Nest n;
+  n.extents = dims;
+  n.reduced.assign(dims.size(), 0);
+  NestNode load;
+  load.kind = NestNodeKind::Load;
+  for (std::size_t d = 0; d < inside.size(); ++d) {
+    if (inside[d].second == 0) continue;
+    const std::uint32_t mask = within(n, d, inside[d].first, inside[d].second);
+    NestNode both;
+    both.op = Op::and_;
+    both.dtype = DType::Bool;
+    both.in = {load.in[0], mask, kNoNode};
+    load.in[0] = load.in[0] == kNoNode ? mask : add_node(n, both);
+  }
+  load.access = add_access(n, in);
+  n.stores.push_back({add_node(n, load), out});
+  return item(std::move(n));
+}
+
+// t = 1 / x over [kN], u its pad by 2 and 3, v the pad of t read backwards; the same of a matrix by rows and columns.
+TEST(Recompute, WhatIsPaddedIsNoStep) {
+  const auto access = [](std::uint32_t base, std::int64_t offset, std::vector<std::int64_t> strides) {
+    return Access{base, DType::F32, offset, std::move(strides)};
+  };
+  std::vector<FuseItem> items;
+  items.push_back(op(Op::reciprocal, {kN}, {access(0, 0, {1})}, access(1, 0, {1})));
+  items.push_back(padded({kN + 5}, access(1, -2, {1}), {{2, kN + 2}}, access(2, 0, {1})));
+  items.push_back(padded({kN + 5}, access(1, kN + 1, {-1}), {{2, kN + 2}}, access(3, 0, {1})));
+  const std::vector<std::uint8_t> live{0, 0, 1, 1};
+  std::vector<FuseItem> less = items;
+  recompute_small(less, live);
+  EXPECT_EQ(less.size(), 2u);
+  expect_same(items, less, live);
+
+  // Without a mask of its columns, rows are met where it begins before the first or ends behind the last.
+  for (const bool is_masked : {true, false}) {
+    std::vector<FuseItem> matrix;
+    matrix.push_back(op(Op::reciprocal, {5, 7}, {access(0, 0, {7, 1})}, access(1, 0, {7, 1})));
+    matrix.push_back(padded({8, 9}, access(1, -15, {7, 1}), {{2, 7}, {1, is_masked ? 8 : 0}}, access(2, 0, {9, 1})));
+    if (!is_masked) matrix[1] = padded({8, 7}, access(1, -13, {7, 1}), {{2, 6}}, access(2, 0, {7, 1}));
+    std::vector<FuseItem> fewer = matrix;
+    recompute_small(fewer, std::vector<std::uint8_t>{0, 0, 1});
+    EXPECT_EQ(fewer.size(), is_masked ? 1u : 2u);
+    expect_same(matrix, fewer, {0, 0, 1});
+  }
 }
 
 TEST(Recompute, RandomProgramsKeepTheirResults) {
