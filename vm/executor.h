@@ -69,6 +69,8 @@ class Executor {
 
  private:
   RunEnd go_on(const Plan& plan, std::byte* frame);
+  RunEnd start_steps(const Plan& plan, std::byte* frame);
+  bool run_nests(const Plan& plan, std::byte* frame);
   bool run(const Plan& plan, std::byte* frame);
   bool step(const Plan& plan, std::uint32_t i, std::byte** roots);
   bool traced_step(const Plan& plan, std::uint32_t i, std::byte** roots);

@@ -99,17 +99,17 @@ TEST(Cache, AHitIsTheSamePlan) {
 
 TEST(Cache, TheLeastRecentlyUsedGoes) {
   Made probe;
-  probe.bits("wave", {probe.tensor(DType::F32, {1})});
+  probe.bits("wave", {probe.tensor(DType::F32, {100})});
   const std::int64_t one = probe.vm->cache_stats().bytes;
   Made m(3 * one + one / 2);
-  for (std::int64_t n : {1, 2, 3}) m.bits("wave", {m.tensor(DType::F32, {n})});
-  m.bits("wave", {m.tensor(DType::F32, {1})});  // now 2 is the oldest
-  m.bits("wave", {m.tensor(DType::F32, {4})});
+  for (std::int64_t n : {100, 200, 300}) m.bits("wave", {m.tensor(DType::F32, {n})});
+  m.bits("wave", {m.tensor(DType::F32, {100})});  // now that of 200 is the oldest
+  m.bits("wave", {m.tensor(DType::F32, {400})});
   EXPECT_EQ(m.vm->cache_stats().evictions, 1);
   EXPECT_EQ(m.vm->cache_stats().hits, 1);
-  m.bits("wave", {m.tensor(DType::F32, {1})});
+  m.bits("wave", {m.tensor(DType::F32, {100})});
   EXPECT_EQ(m.vm->cache_stats().hits, 2);
-  m.bits("wave", {m.tensor(DType::F32, {2})});
+  m.bits("wave", {m.tensor(DType::F32, {200})});
   EXPECT_EQ(m.vm->cache_stats().hits, 2);
 }
 

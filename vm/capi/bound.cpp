@@ -55,6 +55,14 @@ tfvm_status tfvm_call_bound(const tfvm_bound* b, tfvm_error* error) noexcept {
     b->code->run(b->table.data());
     return TFVM_OK;
   }
+  if (!b->function->function.on_tensors && !c.paused) [[likely]] {
+    const Plan& plan = *b->function->function.plan;
+    if (std::byte** roots = c.context.open(plan)) [[likely]] {
+      for (std::byte* p : b->table) *roots++ = p;
+      set_deadline(c);
+      return run_plan(c, plan, error);
+    }
+  }
   return tfvm_call(&c, b->function, b->inputs.data(), b->inputs.size(), b->outputs.data(), b->outputs.size(), error);
 }
 

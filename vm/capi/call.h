@@ -69,6 +69,17 @@ inline Overlap overlap(const tfvm_function& f, std::byte* const* roots) {
   return found ? Overlap::Inputs : Overlap::None;
 }
 
+// Pointers are at the roots of the plan.
+inline tfvm_status run_plan(tfvm_context& c, const Plan& plan, tfvm_error* error) {
+  if (c.context.run_open(plan) == RunEnd::Done) [[likely]]
+    return TFVM_OK;
+  return guarded(error, [&]() -> tfvm_status { return failed(c, c.context.error(), error); });
+}
+
+// A function that writes, or has custom ops.
+tfvm_status call_on_tensors(tfvm_context& c, const tfvm_function& f, const void* const* inputs, void* const* outputs,
+                            tfvm_error* error);
+
 // What a function that runs by steps is called with.
 Steps& steps_of(tfvm_context& c);
 // The caller's memory as its args and outputs; misuse where outputs overlap each other, and where they are to be

@@ -19,17 +19,21 @@ namespace tfvm {
 
 namespace {
 
+constexpr std::int64_t kMostWork = std::int64_t{1} << 60;
+
 std::int64_t bytes(const Access& a, std::int64_t elements) { return elements * size_of(a.dtype); }
 
 }  // namespace
 
 Emitter::Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items,
-                 std::vector<std::uint8_t> epilogues, Plan& plan, const PlanLookup& lookup, const PlanOptions& options)
+                 std::vector<std::uint8_t> epilogues, std::vector<Piece> pieces, Plan& plan, const PlanLookup& lookup,
+                 const PlanOptions& options)
     : t_(t),
       flat_(flat),
       low_(std::move(lowered)),
       items_(std::move(items)),
       epilogues_(std::move(epilogues)),
+      pieces_(std::move(pieces)),
       plan_(plan),
       lookup_(lookup),
       options_(options) {
@@ -44,20 +48,31 @@ Address Emitter::slot(std::int64_t bytes, std::uint32_t first, std::uint32_t las
   return {kUnplaced + static_cast<std::uint32_t>(slots_.size() - 1), 0};
 }
 
+Piece Emitter::spot(std::uint32_t base) const {
+  Piece p{memory_[base]};
+  while (!pieces_.empty() && pieces_[p.whole].whole != kNoIndex) {
+    const Piece& in = pieces_[p.whole];
+    p = {memory_[in.whole], p.offset + in.offset};
+  }
+  return p;
+}
+
 // One slot for all values of a chain of updates in place.
 void Emitter::find_lifetimes() {
   uses_ = find_uses(low_, items_);
   keep_operands(items_, epilogues_, uses_);
+  join_uses(pieces_, uses_);
   memory_ = shared_memory({t_, flat_, low_, lookup_}, items_, uses_);
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    const std::uint32_t owner = memory_[b];
+    const std::uint32_t owner = spot(b).whole;
     if (low_.bases[owner].kind != PlanBase::Kind::Slot) continue;
-    if (uses_.writer[b] == 0 && low_.bases[b].bytes > 0) continue;  // fused away
+    if (uses_.writer[b] == 0 && low_.bases[b].bytes > 0) continue;   // fused away
+    if (!pieces_.empty() && pieces_[b].whole != kNoIndex) continue;  // as long as the whole
     const std::uint32_t first = std::max(uses_.writer[b], 1u) - 1;
     const std::uint32_t last = std::max(first + 1, uses_.last_read[b]) - 1;
     if (base_slot_[owner] == kNoIndex) {
       base_slot_[owner] = static_cast<std::uint32_t>(slots_.size());
-      slots_.push_back({low_.bases[b].bytes, first, last});
+      slots_.push_back({low_.bases[owner].bytes, first, last});
     }
     Lifetime& slot = slots_[base_slot_[owner]];
     slot.first = std::min(slot.first, first);
@@ -76,20 +91,20 @@ Address Emitter::pool_place(std::uint32_t base) {
 }
 
 Address Emitter::base_place(std::uint32_t base) {
-  base = memory_[base];
-  const PlanBase& b = low_.bases[base];
+  const auto [whole, offset] = spot(base);
+  const PlanBase& b = low_.bases[whole];
   switch (b.kind) {
     case PlanBase::Kind::Param:
       return {kFirstParam + b.index, 0};
     case PlanBase::Kind::Const:
     case PlanBase::Kind::Made:
-      return pool_place(base);
+      return pool_place(whole);
     case PlanBase::Kind::Result:
-      return {plan_.first_result() + b.index, 0};
+      return {plan_.first_result() + b.index, offset};
     case PlanBase::Kind::Slot:
       break;
   }
-  return base_slot_[base] == kNoIndex ? Address{kFrameRoot, 0} : Address{kUnplaced + base_slot_[base], 0};
+  return base_slot_[whole] == kNoIndex ? Address{kFrameRoot, 0} : Address{kUnplaced + base_slot_[whole], offset};
 }
 
 Address Emitter::place(const Access& a) {
@@ -131,7 +146,8 @@ std::vector<std::uint32_t> Emitter::bases_of_roots() const {
 }
 
 Status Emitter::emit_nest(Nest nest) {
-  std::vector<std::uint32_t> bases = items_.size() == 1 ? bases_of_roots() : std::vector<std::uint32_t>();
+  std::vector<std::uint32_t> bases;
+  if (items_.size() == 1 && pieces_.empty()) bases = bases_of_roots();
   for (std::uint32_t k = 0; k < bases.size(); ++k) local_[bases[k]] = k;
   const auto local = [&](std::uint32_t base) {
     if (local_[base] == kNoIndex) {
@@ -262,7 +278,7 @@ void Emitter::find_sharing() {
   plan_.result_write.assign(plan_.results.size(), 0);
   std::vector<std::uint32_t> first_value(plan_.results.size(), kNoIndex);  // in the result's memory
   for (std::uint32_t b = 0; b < low_.bases.size(); ++b) {
-    const PlanBase& base = low_.bases[memory_[b]];
+    const PlanBase& base = low_.bases[spot(b).whole];
     if (base.kind == PlanBase::Kind::Param) plan_.param_last_read[base.index] = uses_.last_read[b];
     if (base.kind != PlanBase::Kind::Result || uses_.writer[b] == 0) continue;
     std::uint32_t& write = plan_.result_write[base.index];
@@ -324,6 +340,10 @@ Status Emitter::finish() {
   plan_.frame_bytes = align_up(placed.total);
   plan_.is_direct = plan_.steps.size() == 1 && plan_.nests.size() == 1 && plan_.nests[0].native &&
                     plan_.result_copies.empty() && takes_roots(plan_.nests[0].bases);
+  const auto has_slot = [](const NestStep& s) { return s.native != nullptr; };
+  plan_.is_all_nests = plan_.steps.size() == plan_.nests.size() && plan_.result_copies.empty() &&
+                       std::ranges::all_of(plan_.nests, has_slot);
+  for (const NestStep& s : plan_.nests) plan_.work = std::min(plan_.work + s.work, kMostWork);
   if (pool_bytes_ == 0) return ok();
   plan_.pool = StorageRef::allocate(nullptr, pool_bytes_);
   if (!plan_.pool) return Error(Code::Memory, "the constants of a plan can't be allocated");

@@ -5,6 +5,7 @@
 
 #include "jit/x86/code_listener.h"
 #include "jit/x86/loop.h"
+#include "vm/plan/join.h"
 #include "vm/plan/lower.h"
 #include "vm/plan/memory.h"
 #include "vm/plan/plan.h"
@@ -16,9 +17,10 @@ struct PlanOptions;
 
 class Emitter {
  public:
-  // `epilogues`: of find_epilogues; empty: none.
+  // `epilogues`, `pieces`: of find_epilogues, join_pieces; empty: none.
   Emitter(const Tables& t, const FlatBody& flat, Lowered lowered, std::vector<FuseItem> items,
-          std::vector<std::uint8_t> epilogues, Plan& plan, const PlanLookup& lookup, const PlanOptions& options);
+          std::vector<std::uint8_t> epilogues, std::vector<Piece> pieces, Plan& plan, const PlanLookup& lookup,
+          const PlanOptions& options);
   Status run();
   // In place of the items: all that the function computes as one nest over its parameters, then its results.
   Status run_whole(Nest nest);
@@ -30,6 +32,7 @@ class Emitter {
   Address work(std::int64_t bytes) { return slot(bytes, step_, step_); }  // of the present step
   Address place(const Access& a);
   Address base_place(std::uint32_t base);
+  Piece spot(std::uint32_t base) const;  // the base whose memory it is in, and where there
   Addresses places(std::span<const Access> list);
   Addresses result_places(const ItemSource& s);
   Address pool_place(std::uint32_t base);
@@ -76,6 +79,7 @@ class Emitter {
   Lowered low_;
   std::vector<FuseItem> items_;
   std::vector<std::uint8_t> epilogues_;
+  std::vector<Piece> pieces_;
   Plan& plan_;
   const PlanLookup& lookup_;
   const PlanOptions& options_;
@@ -85,7 +89,7 @@ class Emitter {
   std::vector<std::uint32_t> pool_bases_;
   std::vector<std::uint32_t> local_;  // per base: its number within the nest at hand
   BaseUses uses_;
-  std::vector<std::uint32_t> memory_;  // per base: the one whose memory it is in
+  std::vector<std::uint32_t> memory_;  // per base: the one whose memory it is in because of updates in place
   std::int64_t pool_bytes_ = 0;
   std::uint32_t step_ = 0;
 };

@@ -74,6 +74,8 @@ struct Plan {
   std::shared_ptr<const Nest> as_nest;  // the whole of it, where a loop runs it and it is one; see loop_body.h
   std::string not_one_nest;             // why there is none; where PlanOptions::keep_nests
   bool is_direct = false;               // one nest that may get machine code, whose bases are the roots in their order
+  bool is_all_nests = false;            // each may get machine code, and nothing else is to be done
+  std::int64_t work = 0;                // of its nests then
   bool gives_tapes = false;             // among its results
   std::uint32_t depth = 1;              // of nested calls and control flow
   // Steps counted from 1; 0 = none, kNoIndex = at the end. See may_share.

@@ -15,13 +15,16 @@ constexpr std::int64_t kMaxWork = 2048;  // evaluations of nodes
 // Costs in picoseconds, of code that runs from the nearest cache: of an addition alone, of one in a vector with its
 // share of loads and stores, of the one point and of a nest beside its points, of another step; of waiting for what
 // the step before has just stored.
-constexpr std::int64_t kAlone = 250, kInVector = 60, kWhole = 8000, kNest = 14000, kStep = 50000, kThrough = 16000;
+constexpr std::int64_t kAlone = 140, kInVector = 60, kWhole = 8000, kNest = 14000, kStep = 50000, kThrough = 16000;
 
 std::int64_t cost_of_nodes(const Nest& n) {
   std::int64_t sum = 0;
   for (const NestNode& node : n.nodes) sum += cost(node);
   return sum;
 }
+
+// Points that a vector goes through, those of a last trip that are not there included.
+std::int64_t in_trips(std::int64_t points) { return (points + 7) / 8 * 8; }
 
 // Those of machine code.
 bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
@@ -50,7 +53,7 @@ bool is_faster(const Nest& whole, std::span<const FuseItem> items) {
   std::int64_t apart = kThrough * (std::ssize(items) - 1);
   for (const FuseItem& item : items) {
     if (item.nest)
-      apart += kNest + kInVector * (points(*item.nest) * (cost_of_nodes(*item.nest) + 1));
+      apart += kNest + kInVector * (in_trips(points(*item.nest)) * (cost_of_nodes(*item.nest) + 1));
     else
       apart += kStep;
   }
