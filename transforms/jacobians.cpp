@@ -3,6 +3,7 @@
 #include "transforms/compositions.h"
 #include "transforms/jvp/jvp.h"
 #include "transforms/reverse.h"
+#include "transforms/sparse/stencil.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
@@ -10,6 +11,9 @@ namespace tfvm {
 namespace {
 
 using List = std::vector<std::int64_t>;
+
+// A stencil: directions for each diagonal, below which they are pushed; diagonals that a value has at most; columns.
+constexpr std::int64_t kLeastOfStencil = 8, kMostDiagonals = 16, kMostColumns = std::int64_t{1} << 30;
 
 std::size_t place(std::int64_t argnum, std::size_t n) {
   return static_cast<std::size_t>(argnum < 0 ? argnum + static_cast<std::int64_t>(n) : argnum);
@@ -79,6 +83,54 @@ Result<std::vector<ValueId>> push_basis(TransformEnv& env, Builder& b, const Jvp
   return results;
 }
 
+ValueId zero_jacobian(Builder& b, TypeId out, TypeId in) {
+  const TypeTable& types = b.tables().types;
+  return b.zeros(b.tables().types.tensor(types.dtype(out), joined_dims(types.dims(out), types.dims(in))));
+}
+
+// The Jacobian of a result by an input, from its diagonals.
+ValueId from_diagonals(Builder& b, std::span<const Diagonal> diagonals, TypeId out, TypeId in) {
+  Tables& t = b.tables();
+  const std::int64_t square[] = {t.types.elements(out), t.types.elements(in)}, standing[] = {square[0], 1};
+  const auto along_rows = [&](ValueId v) {
+    v = b.emit(Op::reshape, {v}, {{Key::shape, Ints(standing)}});
+    return b.emit(Op::broadcast_to, {v}, {{Key::shape, Ints(square)}});
+  };
+  const ValueId column = b.emit(Op::iota, {}, {{Key::shape, Ints(square)}, {Key::axis, 1}, {Key::dtype, DType::I32}});
+  ValueId all = b.zeros(t.types.tensor(t.types.dtype(out), square));
+  for (const Diagonal& d : diagonals) {
+    std::vector<std::int32_t> columns;
+    for (std::int64_t at : places_in_matrix(d, t.types.dims(out), t.types.dims(in), -1))
+      columns.push_back(static_cast<std::int32_t>(at < 0 ? -1 : at % square[1]));
+    const ConstId list = t.consts.intern(t.types.tensor(DType::I32, {square, 1}), std::as_bytes(std::span(columns)));
+    const ValueId is_here = b.emit(Op::eq, {column, along_rows(b.constant(list))});
+    all = b.emit(Op::select, {is_here, along_rows(d.value), all});
+  }
+  return b.emit(Op::reshape, {all}, {{Key::shape, Ints(joined_dims(t.types.dims(out), t.types.dims(in)))}});
+}
+
+// Where the function is a stencil by input k with few diagonals: its results, then what jvp in all directions would
+// give: the Jacobian of each of `outs`.
+std::optional<std::vector<ValueId>> stencil_column(TransformEnv& env, Builder& b, FunctionId f,
+                                                   std::span<const ValueId> args, std::size_t k,
+                                                   std::span<const std::uint32_t> outs) {
+  const Body& body = env.tables.bodies[f.body];
+  const std::int64_t n = env.tables.types.elements(body.types[k]);
+  const std::int64_t most = std::min(n / kLeastOfStencil, kMostDiagonals);
+  if (most == 0 || n > kMostColumns) return std::nullopt;
+  Mask one(body.num_params, 0);
+  one[k] = 1;
+  std::optional<Stencil> s = stencil(env, b, f, args, one, static_cast<std::size_t>(most));
+  if (!s) return std::nullopt;
+  const std::span<const Diagonal> all = s->diagonals;
+  for (std::uint32_t o : outs) {
+    const auto of = std::ranges::equal_range(all, std::size_t{o}, {}, &Diagonal::result);
+    const TypeId out = body.type(body.results[o]);
+    s->results.push_back(of.empty() ? zero_jacobian(b, out, body.types[k]) : from_diagonals(b, of, out, body.types[k]));
+  }
+  return std::move(s->results);
+}
+
 // Cotangents of all active inputs for result `o`, [out elements, in dims…] each; for one element, [in dims…].
 Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Linearized& l, std::uint32_t o, TypeId out,
                                         const DerivParams& p) {
@@ -106,11 +158,6 @@ Result<std::vector<ValueId>> pull_basis(TransformEnv& env, Reverse& r, const Lin
   return grads;
 }
 
-ValueId zero_jacobian(Builder& b, TypeId out, TypeId in) {
-  const TypeTable& types = b.tables().types;
-  return b.zeros(b.tables().types.tensor(types.dtype(out), joined_dims(types.dims(out), types.dims(in))));
-}
-
 }  // namespace
 
 Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const DerivParams& p) {
@@ -129,6 +176,15 @@ Result<FunctionId> jacfwd_transform(TransformEnv& env, FunctionId f, const Deriv
   for (std::int64_t a : p.argnums) {
     const std::size_t k = place(a, body.num_params);
     const TypeId in = body.types[k];
+    if (p.randomness == Randomness::Same || !lane_use(env, f).draws) {
+      if (const auto all = stencil_column(env, b, f, args, k, outs)) {
+        const auto first = all->begin() + static_cast<std::ptrdiff_t>(body.results.size());
+        if (outputs.empty()) outputs.assign(all->begin(), first);
+        columns.emplace_back(first, all->end());
+        continue;
+      }
+      if (b.failed()) return b.error();
+    }
     Mask one(body.num_params, 0);
     one[k] = 1;
     const Result<Jvp> j = jvp(env, f, one);

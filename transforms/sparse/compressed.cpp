@@ -1,9 +1,11 @@
-// jac_sparse and hess_sparse: colors, one batch of directions, and the elements taken out of what comes back.
+// jac_sparse and hess_sparse: the elements taken out of the diagonals of a stencil, or of what comes back from colors
+// in one batch of directions.
 #include <algorithm>
 
 #include "transforms/jvp/jvp.h"
 #include "transforms/reverse.h"
 #include "transforms/sparse/sparse.h"
+#include "transforms/sparse/stencil.h"
 #include "transforms/vmap/vmap.h"
 
 namespace tfvm {
@@ -151,7 +153,7 @@ ValueId pull(TransformEnv& env, Builder& b, FunctionId f, const Sides& s, std::s
 struct Plan {
   Coloring coloring;
   List places;  // of the elements in the compressed matrix
-  bool by_rows = false;
+  bool by_rows = false, is_symmetric = false;
 };
 
 Plan plan_jacobian(const SparsePattern& p) {
@@ -176,8 +178,83 @@ Plan plan_jacobian(const SparsePattern& p) {
   return plan;
 }
 
+// Where the blocks of the Jacobian begin: rows of each output, columns of each input.
+std::vector<std::int64_t> starts(const Tables& t, std::span<const std::size_t> list, std::size_t count, auto type) {
+  List out(count, 0);
+  std::int64_t at = 0;
+  for (std::size_t k : list) {
+    out[k] = at;
+    at += t.types.elements(type(k));
+  }
+  return out;
+}
+
+// For each element of the pattern, its place in the diagonals end to end; `zero` where none has it. Of a symmetric one
+// both elements of a pair are where one of them is.
+List places_in_diagonals(const Tables& t, std::span<const Diagonal> diagonals, const Sides& s, const Body& body,
+                         const SparsePattern& p, bool is_symmetric, std::int64_t zero) {
+  const auto in_type = [&](std::size_t k) { return body.types[k]; };
+  const auto out_type = [&](std::size_t k) { return body.type(body.results[k]); };
+  const List first_row = starts(t, s.out, body.results.size(), out_type);
+  const List first_column = starts(t, s.in, body.num_params, in_type);
+  List places(p.indices.size(), zero);
+  const auto set = [&](std::int64_t row, std::int64_t column, std::int64_t place) {
+    const auto first = p.indices.begin() + p.indptr[static_cast<std::size_t>(row)];
+    const auto last = p.indices.begin() + p.indptr[static_cast<std::size_t>(row) + 1];
+    const auto found = std::lower_bound(first, last, column);
+    if (found != last && *found == column) places[static_cast<std::size_t>(found - p.indices.begin())] = place;
+  };
+  std::int64_t place = 0;
+  for (const Diagonal& d : diagonals) {
+    const std::int64_t width = t.types.elements(in_type(d.input));
+    const Dims result = t.types.dims(out_type(d.result)), input = t.types.dims(in_type(d.input));
+    for (std::int64_t at : places_in_matrix(d, result, input, -1)) {
+      const std::int64_t now = place++;
+      if (at < 0) continue;
+      const std::int64_t row = first_row[d.result] + at / width, column = first_column[d.input] + at % width;
+      set(row, column, now);
+      if (is_symmetric) set(column, row, now);
+    }
+  }
+  return places;
+}
+
+// Without those of a symmetric Jacobian that are others' mirror images.
+void keep_one_of_two(std::vector<Diagonal>& list, const Sides& s) {
+  const auto is_image = [&](const Diagonal& d) {
+    List back = d.offset;
+    for (std::int64_t& o : back) o = -o;
+    const auto row = std::ranges::find(s.out, d.result) - s.out.begin();
+    const auto column = std::ranges::find(s.in, d.input) - s.in.begin();
+    return (column < row || (column == row && d.offset < back)) && std::ranges::any_of(list, [&](const Diagonal& e) {
+             return e.offset == back && e.result == s.out[static_cast<std::size_t>(column)] &&
+                    e.input == s.in[static_cast<std::size_t>(row)];
+           });
+  };
+  std::vector<Diagonal> kept;
+  std::ranges::copy_if(list, std::back_inserter(kept), [&](const Diagonal& d) { return !is_image(d); });
+  list = std::move(kept);
+}
+
+// The elements of the pattern, where the function is a stencil; else kNoValue.
+ValueId by_diagonals(TransformEnv& env, Builder& b, FunctionId f, const Sides& s, std::span<const ValueId> args,
+                     const SparsePattern& p, const Plan& plan) {
+  std::optional<Stencil> st = stencil(env, b, f, args, s.active, static_cast<std::size_t>(2 * plan.coloring.colors));
+  if (!st || st->diagonals.empty()) return kNoValue;
+  if (plan.is_symmetric) keep_one_of_two(st->diagonals, s);
+  const ValueId all = end_to_end(b, st->diagonals);
+  if (b.failed()) return kNoValue;
+  const std::int64_t n = b.dims(all)[0], one[] = {1};
+  const List places =
+      places_in_diagonals(env.tables, st->diagonals, s, env.tables.bodies[f.body], p, plan.is_symmetric, n);
+  std::vector<ValueId> table{all};
+  if (std::ranges::find(places, n) != places.end()) table.push_back(b.zeros(env.tables.types.tensor(s.dtype, one)));
+  const ValueId from = b.emit(Op::concat, table, env.tables.attrs.dict({{Key::axis, 0}}));
+  return b.emit(Op::take, {from, list_constant(b, places)}, {{Key::axis, 0}, {Key::mode, "clip"}});
+}
+
 Result<FunctionId> compressed(TransformEnv& env, FunctionId f, const DerivParams& p, std::string_view what,
-                              const Plan& plan) {
+                              const SparsePattern& pattern, const Plan& plan) {
   Tables& t = env.tables;
   const Body& body = t.bodies[f.body];
   const Result<Sides> s = sides(t, body, p, what);
@@ -190,9 +267,12 @@ Result<FunctionId> compressed(TransformEnv& env, FunctionId f, const DerivParams
   }
   const auto nonzeros = static_cast<std::int64_t>(plan.places.size());
   ValueId values = kNoValue;
-  if (nonzeros == 0) {
+  if (nonzeros == 0)
     values = b.zeros(t.types.tensor(s->dtype, {0}));
-  } else {
+  else
+    values = by_diagonals(env, b, f, *s, args, pattern, plan);
+  const bool is_stencil = values != kNoValue && nonzeros > 0;
+  if (values == kNoValue && !b.failed()) {
     const ValueId all = (plan.by_rows ? pull : push)(env, b, f, *s, args, plan.coloring);
     values = b.failed() ? kNoValue
                         : b.emit(Op::take, {all, list_constant(b, plan.places)}, {{Key::axis, 0}, {Key::mode, "clip"}});
@@ -203,7 +283,9 @@ Result<FunctionId> compressed(TransformEnv& env, FunctionId f, const DerivParams
   if (!env.memo.find(kSparsePasses, *made, {})) env.memo.add(kSparsePasses, *made, {}, std::move(stats));
   env.report("sparse", std::string(what) + " of " + t.debugs.function_name(f.debug, t.strings) + ": " +
                            std::to_string(nonzeros) + " elements in " + std::to_string(plan.coloring.colors) +
-                           (plan.by_rows ? " reverse passes" : " forward passes"));
+                           (is_stencil     ? " forward passes, as diagonals"
+                            : plan.by_rows ? " reverse passes"
+                                           : " forward passes"));
   return made;
 }
 
@@ -212,7 +294,7 @@ Result<FunctionId> compressed(TransformEnv& env, FunctionId f, const DerivParams
 Result<FunctionId> jac_sparse_transform(TransformEnv& env, FunctionId f, const DerivParams& p) {
   const Result<SparsePattern> pattern = jacobian_pattern(env, f, p);
   if (!pattern) return pattern.error();
-  return compressed(env, f, p, "jac_sparse", plan_jacobian(*pattern));
+  return compressed(env, f, p, "jac_sparse", *pattern, plan_jacobian(*pattern));
 }
 
 Result<FunctionId> hess_sparse_transform(TransformEnv& env, FunctionId f, const DerivParams& p) {
@@ -221,9 +303,10 @@ Result<FunctionId> hess_sparse_transform(TransformEnv& env, FunctionId f, const 
   const Result<SparsePattern> pattern = jacobian_pattern(env, *g, p);
   if (!pattern) return pattern.error();
   Plan plan;
+  plan.is_symmetric = true;
   plan.coloring = star_coloring(*pattern);
   plan.places = star_places(*pattern, plan.coloring);
-  return compressed(env, *g, p, "hess_sparse", plan);
+  return compressed(env, *g, p, "hess_sparse", *pattern, plan);
 }
 
 }  // namespace tfvm
