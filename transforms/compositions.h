@@ -4,6 +4,7 @@
 // inputs; gradients follow their order. With `has_aux`, only the first output is differentiated and the others follow.
 // Jacobians run one lane for each unit vector: `chunk_size` lanes at a time, draws as `randomness` says; where aux
 // differs between lanes it is that of the first. jacrev runs the function once, so its draws are drawn once.
+// jacfwd of a stencil (sparse/stencil.h) with few diagonals has no lanes.
 
 #include <optional>
 

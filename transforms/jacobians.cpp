@@ -120,15 +120,16 @@ std::optional<std::vector<ValueId>> stencil_column(TransformEnv& env, Builder& b
   if (most == 0 || n > kMostColumns) return std::nullopt;
   Mask one(body.num_params, 0);
   one[k] = 1;
-  std::optional<Stencil> s = stencil(env, b, f, args, one, static_cast<std::size_t>(most));
+  std::optional<Stencil> s = stencil(env, f, one, static_cast<std::size_t>(most));
   if (!s) return std::nullopt;
+  std::vector<ValueId> results = append(b, *s, args);
   const std::span<const Diagonal> all = s->diagonals;
   for (std::uint32_t o : outs) {
     const auto of = std::ranges::equal_range(all, std::size_t{o}, {}, &Diagonal::result);
     const TypeId out = body.type(body.results[o]);
-    s->results.push_back(of.empty() ? zero_jacobian(b, out, body.types[k]) : from_diagonals(b, of, out, body.types[k]));
+    results.push_back(of.empty() ? zero_jacobian(b, out, body.types[k]) : from_diagonals(b, of, out, body.types[k]));
   }
-  return std::move(s->results);
+  return results;
 }
 
 // Cotangents of all active inputs for result `o`, [out elements, in dims…] each; for one element, [in dims…].

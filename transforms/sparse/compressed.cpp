@@ -239,8 +239,9 @@ void keep_one_of_two(std::vector<Diagonal>& list, const Sides& s) {
 // The elements of the pattern, where the function is a stencil; else kNoValue.
 ValueId by_diagonals(TransformEnv& env, Builder& b, FunctionId f, const Sides& s, std::span<const ValueId> args,
                      const SparsePattern& p, const Plan& plan) {
-  std::optional<Stencil> st = stencil(env, b, f, args, s.active, static_cast<std::size_t>(2 * plan.coloring.colors));
+  std::optional<Stencil> st = stencil(env, f, s.active, static_cast<std::size_t>(2 * plan.coloring.colors));
   if (!st || st->diagonals.empty()) return kNoValue;
+  append(b, *st, args);
   if (plan.is_symmetric) keep_one_of_two(st->diagonals, s);
   const ValueId all = end_to_end(b, st->diagonals);
   if (b.failed()) return kNoValue;

@@ -51,6 +51,7 @@ class Walk {
     bool is_root;
     std::vector<ValueId> primal = std::vector<ValueId>(body.num_values(), kNoValue);
     std::vector<Tangents> tangents = std::vector<Tangents>(body.num_values());
+    Mask is_lost = Mask(body.num_values(), 0);  // has a derivative, but no diagonals: may only be compared
   };
 
   // The parameters are set. false: no stencil, or an error of the builder.
@@ -75,8 +76,9 @@ class Walk {
       x_.push_back(f.primal[index(v)]);
       of_.push_back(&f.tangents[index(v)]);
     }
-    const bool is_active = std::ranges::any_of(of_, [](const Tangents* t) { return !t->empty(); });
-    if (is_active && in.op == Op::call) return call(f, in);
+    const bool is_lost = std::ranges::any_of(in.operands, [&](ValueId v) { return f.is_lost[index(v)] != 0; });
+    const bool is_active = is_lost || std::ranges::any_of(of_, [](const Tangents* t) { return !t->empty(); });
+    if (is_active && in.op == Op::call) return !is_lost && call(f, in);
     const ValueId first = b_.copy(f.body, in, x_);
     for (std::uint32_t k = 0; first != kNoValue && k < in.num_results; ++k) {
       y_.push_back(static_cast<ValueId>(index(first) + k));
@@ -85,10 +87,19 @@ class Walk {
     }
     const JvpEntry entry = jvp_entry(in.op);
     if (!is_active || entry.kind == JvpKind::Zero) return true;
-    if (in.num_results != 1 || b_.failed() || !is_float(b_.dtype(y_[0]))) return false;
+    if (in.num_results != 1 || b_.failed()) return false;
+    if (!b_.tables().types.is_differentiable(b_.type(y_[0]))) return true;
+    if (is_lost || !is_float(b_.dtype(y_[0]))) return false;
     Tangents& out = f.tangents[index(in.result())];
-    const bool is_pointwise = is_elementwise(info(in.op).kind) || in.op == Op::name || in.op == Op::clone;
-    return (is_pointwise ? pointwise(in, entry, out) : moved(in, out)) && out.size() <= most_;
+    if (!(is_pointwise(in.op) ? pointwise(in, entry, out) : moved(in, out)) || out.size() > most_) {
+      out.clear();
+      f.is_lost[index(in.result())] = 1;
+    }
+    return true;
+  }
+
+  static bool is_pointwise(Op op) {
+    return is_elementwise(info(op).kind) || op == Op::name || op == Op::clone || op == Op::print_;
   }
 
   bool pointwise(const Instr& in, const JvpEntry& entry, Tangents& out) {
@@ -167,6 +178,7 @@ class Walk {
     for (std::uint32_t k = 0; k < in.num_results; ++k) {
       f.primal[index(in.result(k))] = g.primal[index(g.body.results[k])];
       f.tangents[index(in.result(k))] = g.tangents[index(g.body.results[k])];
+      f.is_lost[index(in.result(k))] = g.is_lost[index(g.body.results[k])];
     }
     return true;
   }
@@ -183,26 +195,47 @@ class Walk {
 
 }  // namespace
 
-std::optional<Stencil> stencil(TransformEnv& env, Builder& b, FunctionId f, std::span<const ValueId> args,
-                               const Mask& active, std::size_t most) {
+std::optional<Stencil> stencil(TransformEnv& env, FunctionId f, const Mask& active, std::size_t most) {
+  Builder b(env.tables, env.options, f, "stencil");
   Walk walk(env, b, most);
   Walk::Frame root{env.tables.bodies[f.body], true};
   std::int64_t rank = -1;
-  for (std::size_t k = 0; k < args.size() && !b.failed(); ++k) {
-    root.primal[k] = args[k];
+  for (std::uint32_t k = 0; k < root.body.num_params; ++k) {
+    root.primal[k] = b.param(root.body.types[k]);
+    b.name_from(root.primal[k], root.body.param(k));
+  }
+  for (std::uint32_t k = 0; k < root.body.num_params; ++k) {
+    const ValueId x = root.primal[k];
     if (!active[k]) continue;
-    if (!is_float(b.dtype(args[k])) || (rank >= 0 && rank != b.rank(args[k]))) return std::nullopt;
-    rank = b.rank(args[k]);
-    root.tangents[k].push_back({k, List(static_cast<std::size_t>(rank), 0), b.splat_like(args[k], 1)});
+    if (!is_float(b.dtype(x)) || (rank >= 0 && rank != b.rank(x))) return std::nullopt;
+    rank = b.rank(x);
+    root.tangents[k].push_back({k, List(static_cast<std::size_t>(rank), 0), b.splat_like(x, 1)});
   }
   if (!walk.run(root)) return std::nullopt;
   Stencil s;
-  for (std::size_t k = 0; k < root.body.results.size(); ++k) {
-    const std::uint32_t v = index(root.body.results[k]);
-    s.results.push_back(root.primal[v]);
-    for (Tangent& t : root.tangents[v]) s.diagonals.push_back({k, t.input, std::move(t.offset), t.value});
+  std::vector<ValueId> results;
+  for (ValueId v : root.body.results) {
+    if (root.is_lost[index(v)]) return std::nullopt;
+    results.push_back(root.primal[index(v)]);
   }
+  for (std::size_t k = 0; k < root.body.results.size(); ++k) {
+    for (Tangent& t : root.tangents[index(root.body.results[k])]) {
+      results.push_back(t.value);
+      s.diagonals.push_back({k, t.input, std::move(t.offset)});
+    }
+  }
+  const Result<FunctionId> made = b.seal(results);
+  if (!made) return std::nullopt;
+  s.f = *made;
   return s;
+}
+
+std::vector<ValueId> append(Builder& b, Stencil& s, std::span<const ValueId> args) {
+  std::vector<ValueId> results = inline_kin(b, s.f, args, Kin::Sibling);
+  const std::size_t count = results.size() - s.diagonals.size();
+  for (std::size_t k = 0; k < s.diagonals.size(); ++k) s.diagonals[k].value = results[count + k];
+  results.resize(count);
+  return results;
 }
 
 ValueId end_to_end(Builder& b, std::span<const Diagonal> diagonals) {

@@ -21,14 +21,17 @@ struct Diagonal {
 };
 
 struct Stencil {
-  std::vector<ValueId> results;
-  std::vector<Diagonal> diagonals;  // by result, input and offset, ascending
+  FunctionId f;                     // (inputs…) -> (results…, diagonals…)
+  std::vector<Diagonal> diagonals;  // by result, input and offset, ascending; without values
 };
 
-// The function's code for `args` with its diagonals by the inputs in `active`, appended to `b`, whose parent it is.
-// nullopt, and nothing of use appended: it is no stencil, or some value has more than `most` diagonals.
-std::optional<Stencil> stencil(TransformEnv& env, Builder& b, FunctionId f, std::span<const ValueId> args,
-                               const Mask& active, std::size_t most);
+// The function with its diagonals by the inputs in `active`. nullopt: it is no stencil, or some value has more than
+// `most` diagonals.
+std::optional<Stencil> stencil(TransformEnv& env, FunctionId f, const Mask& active, std::size_t most);
+
+// Appends it to a builder whose parent is the function that it was made of; gives its results, and the diagonals their
+// values.
+std::vector<ValueId> append(Builder& b, Stencil& s, std::span<const ValueId> args);
 
 // All diagonals flat and end to end.
 ValueId end_to_end(Builder& b, std::span<const Diagonal> diagonals);
