@@ -103,22 +103,21 @@ void run_gather(const KernelCall& call, const void* params) {
 }
 
 // Each window element in its turn, so updates of one place come in row-major order of the indices.
-template <class E>
 void combine_windows(const KernelCall& call, const WindowParams& p) {
   const View &idx = call.in[1], &u = call.in[2], &out = call.out[0];
   const Box box = box_of(out, u, p);
-  auto* to = reinterpret_cast<typename E::Stored*>(out.data);
-  const auto* from = reinterpret_cast<const typename E::Stored*>(u.data);
-  const auto put = [&](std::int64_t at, std::int64_t of) {
-    to[at] = E::store(combined(p.combine, E::load(to[at]), E::load(from[of])));
-  };
+  const std::int32_t outer = box.rank > 0 ? box.rank - 1 : 0;
+  const bool has_row = box.rank > 0;
+  const std::int64_t n = has_row ? box.dims[outer] : 1, size = size_of(out.dtype);
+  const std::int64_t to_step = has_row ? box.in_x[outer] : 0, from_step = has_row ? box.in_windows[outer] : 0;
+  const CombineRow combine = combine_row(out.dtype);
   for_windows(out, idx, u, p, call.failure, [&](bool inside, std::int64_t at, std::int64_t of) {
     if (!inside) return;
-    if (box.elements == 1) return put(at, of);
-    Walk<2> w(box.rank, box.dims);
+    Walk<2> w(outer, box.dims);
     w.strides(0, box.in_x);
     w.strides(1, box.in_windows);
-    for (; w.more(); w.next()) put(at + w.at(0), of + w.at(1));
+    for (; w.more(); w.next())
+      combine(p.combine, out.data + (at + w.at(0)) * size, to_step, u.data + (of + w.at(1)) * size, from_step, n);
   });
 }
 
@@ -128,7 +127,7 @@ void run_scatter(const KernelCall& call, const void* params) {
   copy_view(out, call.in[0]);
   if (elements(out) == 0)  // no window fits, but indices may fail
     return for_windows(out, idx, u, p, call.failure, [](bool, std::int64_t, std::int64_t) {});
-  if (p.combine != Combine::Set) return with_element(out.dtype, [&](auto e) { combine_windows<decltype(e)>(call, p); });
+  if (p.combine != Combine::Set) return combine_windows(call, p);
   const Box box = box_of(out, u, p);
   const std::int64_t size = size_of(out.dtype);
   for_windows(out, idx, u, p, call.failure, [&](bool inside, std::int64_t at, std::int64_t of) {

@@ -144,33 +144,32 @@ void run_take_along(const KernelCall& call, const void* params) {
   }
 }
 
-// Updates in row-major order of the indices, so of equal places the last wins (set), and sums have one order.
-template <class E>
-void scatter_elements(const KernelCall& call, const IndexParams& p) {
+// Updates in row-major order of the indices, so of equal places the last wins (set), and sums have one order. An index
+// that is repeated along the last dim is looked at once.
+void run_scatter_along(const KernelCall& call, const void* params) {
+  copy_view(call.out[0], call.in[0]);
+  const auto& p = *static_cast<const IndexParams*>(params);
   const View &idx = call.in[1], &u = call.in[2], &out = call.out[0];
   std::int64_t os[kMaxRank], is[kMaxRank];
   lane_strides(out, u, p.axis, os);
   lane_strides(idx, u, -1, is);
-  auto* to = reinterpret_cast<typename E::Stored*>(out.data);
-  const auto* from = reinterpret_cast<const typename E::Stored*>(u.data);
-  Walk<3> w(u.rank, u.dims);
+  const std::int32_t last = u.rank - 1;
+  const std::int64_t n = u.dims[last], size = size_of(out.dtype), index_size = size_of(idx.dtype);
+  const std::int64_t run = last != p.axis && is[last] == 0 ? n : 1;
+  const CombineRow combine = combine_row(out.dtype);
+  Walk<3> w(last, u.dims);
   w.strides(0, os);
   w.strides(1, is);
   w.strides(2, u.strides);
-  for (std::int64_t n = 0; w.more(); w.next(), ++n) {
-    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(1) * size_of(idx.dtype));
-    const std::int64_t at = resolve(p.mode, idx.dtype, i, out.dims[p.axis], n, call.failure);
-    if (at == kOutside) continue;
-    auto& place = to[w.at(0) + at * out.strides[p.axis]];
-    const auto value = combined(p.combine, E::load(place), E::load(from[w.at(2)]));
-    place = p.combine == Combine::Set ? from[w.at(2)] : E::store(value);
+  for (std::int64_t at = 0; w.more(); w.next(), at += n) {
+    for (std::int64_t k = 0; k < n; k += run) {
+      const std::int64_t i = load_index(idx.dtype, idx.data + (w.at(1) + k * is[last]) * index_size);
+      const std::int64_t place = resolve(p.mode, idx.dtype, i, out.dims[p.axis], at + k, call.failure);
+      if (place == kOutside) continue;
+      combine(p.combine, out.data + (w.at(0) + place * out.strides[p.axis] + k * os[last]) * size, os[last],
+              u.data + (w.at(2) + k * u.strides[last]) * size, u.strides[last], run);
+    }
   }
-}
-
-void run_scatter_along(const KernelCall& call, const void* params) {
-  copy_view(call.out[0], call.in[0]);
-  const auto& p = *static_cast<const IndexParams*>(params);
-  with_element(call.out[0].dtype, [&](auto e) { scatter_elements<decltype(e)>(call, p); });
 }
 
 std::int32_t axis_of(const KernelRequest& r) { return static_cast<std::int32_t>(r.attrs.get_int(r.at, Key::axis)); }

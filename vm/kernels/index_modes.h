@@ -5,13 +5,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "vm/kernels/combine.h"
 #include "vm/kernels/elements.h"
 #include "vm/kernels/make.h"
 
 namespace tfvm {
 
 enum class IndexMode : std::uint8_t { Error, Clip, Fill };
-enum class Combine : std::uint8_t { Set, Add, Mul, Min, Max };
 
 inline IndexMode index_mode(const KernelRequest& r) {
   const std::string_view m = r.attrs.get_str(r.at, Key::mode);
@@ -24,23 +24,6 @@ inline Combine combine_of(const KernelRequest& r) {
   for (const auto& [text, combine] : kCombine)
     if (text == r.attrs.get_str(r.at, Key::combine)) return combine;
   return Combine::Set;
-}
-
-template <class V>
-V combined(Combine c, V old, V now) {
-  switch (c) {
-    case Combine::Set:
-      return now;
-    case Combine::Add:
-      return region::Add{}(old, now);
-    case Combine::Mul:
-      return region::Mul{}(old, now);
-    case Combine::Min:
-      return region::Min{}(old, now);
-    case Combine::Max:
-      return region::Max{}(old, now);
-  }
-  return now;
 }
 
 // The element that reads outside give: NaN of a float, else zeros. `out` has room for 16 bytes.
