@@ -94,7 +94,7 @@ bool Executor::call(const Plan& plan, const CallStep& s, std::byte** roots) {
 Executor::NativeEnd Executor::native_loop(const NativeNest& code, const ScanStep& s, const Plan& plan,
                                           std::byte** roots, std::int64_t trip) {
   const std::size_t consts = s.consts.count, carries = s.carries.size(), inputs = s.inputs.size();
-  const std::int64_t step = watched_ ? trips_between_looks(s.native) : s.length;
+  const std::int64_t step = watched_ ? trips_between_looks(s.native, limits_.pause.has_value()) : s.length;
   std::byte* bases[NativeLoop::kMaxBases];
   for (bool first = true; trip < s.length; trip += step, first = false) {
     if (!first) {
@@ -191,7 +191,7 @@ Executor::NativeEnd Executor::native_loop(const NativeNest& code, const WhileSte
   std::byte* bases[NativeLoop::kMaxBases];
   set_roots(bases, roots, plan, s.native.bases);
   std::byte** carries = bases + s.cond_consts.count + s.body_consts.count;
-  std::int64_t step = trips_between_looks(s.native);
+  std::int64_t step = trips_between_looks(s.native, limits_.pause.has_value());
   const std::int64_t steps = steps_left_;
   for (;; is_first = false) {
     if (!is_first)

@@ -34,12 +34,13 @@ inline void start_carry(const LoopCarry& c, std::byte* init, std::byte** roots, 
   }
 }
 
-// Additions (time_of) by machine code between two looks at the clock and the flag: some 20 us.
-inline constexpr std::int64_t kWorkOfLook = 1 << 17;
+// Additions (time_of) by machine code between two looks at the clock and the flag: some 20 us where a call may pause,
+// else 300, for what is carried from trip to trip goes through memory at each look.
+inline constexpr std::int64_t kWorkOfLook = 1 << 17, kWorkOfRareLook = 1 << 21;
 inline constexpr std::int64_t kManyTrips = 1 << 20;  // enough for any loop to be worth machine code
 
-inline std::int64_t trips_between_looks(const NativeLoop& loop) {
-  return std::max<std::int64_t>(1, kWorkOfLook / (loop.work + 1));
+inline std::int64_t trips_between_looks(const NativeLoop& loop, bool may_pause) {
+  return std::max<std::int64_t>(1, (may_pause ? kWorkOfLook : kWorkOfRareLook) / (loop.work + 1));
 }
 
 // Values of type tape.

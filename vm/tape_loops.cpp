@@ -32,7 +32,7 @@ enum Inside : std::int64_t { kBefore, kWithin, kNative };
 Executor::NativeEnd Executor::native_loop(const NativeNest& code, const TapeScanStep& s, const Plan& plan,
                                           std::byte** roots, std::int64_t trip, std::int64_t trips) {
   const std::size_t consts = s.consts.count, carries = s.carries.size(), inputs = s.inputs.size();
-  const std::int64_t most = watched_ ? trips_between_looks(s.native) : trips;
+  const std::int64_t most = watched_ ? trips_between_looks(s.native, limits_.pause.has_value()) : trips;
   std::byte* bases[NativeLoop::kMaxBases];
   for (bool is_first = true; trip < trips; is_first = false) {
     if (!is_first) {
