@@ -16,6 +16,20 @@ ValueId JvpCtx::add(ValueId a, ValueId c) {
   return c == kNoValue ? a : add_values(b, a, c);
 }
 
+bool jvp_apply(JvpCtx& c, const JvpEntry& entry) {
+  switch (entry.kind) {
+    case JvpKind::Linear:
+      return jvp_linear(c, entry.linear), true;
+    case JvpKind::Text:
+      return jvp_text(c), true;
+    case JvpKind::Rule:
+    case JvpKind::Whole:
+      return entry.rule(c), true;
+    default:
+      return false;
+  }
+}
+
 namespace {
 
 struct Walk {
@@ -56,17 +70,7 @@ struct Walk {
     }
     if (!active || entry.kind == JvpKind::Zero || b.failed()) return;
     JvpCtx c{env, b, mode, in, x, t, y, dy, text};
-    switch (entry.kind) {
-      case JvpKind::Linear:
-        return jvp_linear(c, entry.linear);
-      case JvpKind::Text:
-        return jvp_text(c);
-      case JvpKind::Rule:
-      case JvpKind::Whole:
-        return entry.rule(c);
-      default:
-        break;
-    }
+    if (jvp_apply(c, entry)) return;
     const OpInfo& row = info(in.op);
     b.fail(Code::Unsupported, "[jvp] " + std::string(row.name) + " has no derivative rule" +
                                   (row.hole.empty() ? "" : " (" + std::string(row.hole) + ")"));

@@ -47,6 +47,7 @@ struct JvpEntry {
 };
 
 JvpEntry jvp_entry(Op op);
+bool jvp_apply(JvpCtx& c, const JvpEntry& entry);  // false: the op has no rule
 
 // Rules, by family. Named after what they differentiate.
 void jvp_text(JvpCtx&);

@@ -108,14 +108,7 @@ class Walk {
       for (const Tangents* list : of_) t_.push_back(find(*list, key));
       dy_.assign(1, kNoValue);
       JvpCtx c{env_, b_, JvpMode::Forward, in, x_, t_, y_, dy_, text_};
-      if (entry.kind == JvpKind::Linear)
-        jvp_linear(c, entry.linear);
-      else if (entry.kind == JvpKind::Text)
-        jvp_text(c);
-      else if (entry.kind == JvpKind::Rule)
-        entry.rule(c);
-      else
-        return false;
+      if (!jvp_apply(c, entry)) return false;
       add(out, std::move(key), dy_[0]);
     }
     return true;
