@@ -26,6 +26,21 @@ std::optional<double> splat_value(Builder& b, ValueId v) {
 
 bool is_minus_zero(double d) { return d == 0 && std::signbit(d); }
 
+// x^1, x^2, x^3, x^(1/2) and 1/x, with the bits that pow (jit/math/pow.h) gives.
+ValueId simplify_power(Builder& b, ValueId x, ValueId y, double power) {
+  if (power == 1) return x;
+  if (power == 2) return b.emit(Op::mul, {x, x});
+  const DType d = b.dtype(x);
+  if (power == 3 && d != DType::F16 && d != DType::BF16) return b.emit(Op::mul, {b.emit(Op::mul, {x, x}), x});
+  if (!is_float(d)) return kNoValue;
+  if (power == -1) return b.emit(Op::div, {b.splat_like(y, 1), x});
+  if (power != 0.5) return kNoValue;
+  // pow of -0 is 0 and pow of -inf is inf, as C99 has it.
+  const ValueId root = b.emit(Op::sqrt, {b.emit(Op::add, {x, b.splat_like(y, 0)})});
+  const ValueId infinite = b.emit(Op::eq, {x, b.splat_like(y, -HUGE_VAL)});
+  return b.emit(Op::select, {infinite, b.splat_like(y, HUGE_VAL), root});
+}
+
 ValueId simplify_binary(Builder& b, Op op, Operands in) {
   const ValueId x = in[0], y = in[1];
   const auto cx = splat_value(b, x), cy = splat_value(b, y);
@@ -49,7 +64,7 @@ ValueId simplify_binary(Builder& b, Op op, Operands in) {
     case Op::div:
       return cy && *cy == 1 ? x : kNoValue;
     case Op::pow:
-      return cy && *cy == 1 ? x : kNoValue;
+      return cy ? simplify_power(b, x, y, *cy) : kNoValue;
     case Op::and_:
     case Op::or_: {
       if (b.dtype(x) != DType::Bool) return kNoValue;

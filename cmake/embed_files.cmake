@@ -1,12 +1,12 @@
-# Script mode: writes OUT, a C++ source with the bytes of each of FILES. Of rules of derivatives comments are left out,
-# lines and columns stay; those of ops are what `tfasm ops` says of them. See TfvmEmbed.cmake.
+# Script mode: writes OUT, a C++ source with the bytes of each of FILES. With LEAN comments are left out; lines and
+# columns stay. See TfvmEmbed.cmake.
 set(arrays "")
 set(rows "")
 set(i 0)
 foreach(file IN LISTS FILES)
   file(READ "${file}" text)
   cmake_path(GET file FILENAME name)
-  if(name MATCHES "^derivatives")
+  if(LEAN)
     string(REGEX REPLACE "[ \t]*//[^\n]*" "" text "${text}")
   endif()
   string(HEX "${text}" hex)
@@ -25,6 +25,10 @@ file(WRITE "${OUT}.new" "// Generated from ${i} files; do not edit.
 
 namespace {
 ${arrays}}  // namespace
+
+namespace ${NAMESPACE} {
+std::span<const EmbeddedFile> files();
+}
 
 std::span<const tfvm::EmbeddedFile> ${NAMESPACE}::files() {
   static const std::array<tfvm::EmbeddedFile, ${i}> table{{

@@ -3,6 +3,9 @@
 // Source: x^y = e^(y log x) with log x as a sum of two floats, to about 2^-66 relative (f64), since y log x may be as
 // large as 745 and its absolute error becomes the result's relative one; log by the atanh series with its two leading
 // terms in double-double. f32 does the same in f64, where plain arithmetic is enough. Limits as C99 F.9.4.4.
+//
+// y = 2, 3, 1/2, 1 and -1 are products, the root, x and 1/x, so that a program with such a constant may say so instead
+// (bytecode/simplify.cpp) and get the same bits.
 #pragma once
 
 #include "jit/math/exp.h"
@@ -52,6 +55,16 @@ typename B::F magnitude_pow_short(B b, typename B::F a, typename B::F y) {
   return poly(b, r, kExp2Short) * power_of_two(b, k.i);
 }
 
+/// `finite`, or the product or root that is meant by the exponents most written. a^3 rounds twice: 1.5 ulp.
+template <class B>
+typename B::F plain_power(B b, typename B::F a, typename B::F y, typename B::F finite) {
+  using T = typename B::Scalar;
+  const auto square = a * a;
+  auto result = b.select(y == T(2), square, finite);
+  result = b.select(y == T(3), square * a, result);
+  return b.select(y == T(0.5), b.sqrt(a), result);
+}
+
 /// C99's limits around `finite`, the magnitude for finite x != 0 and finite y.
 template <class B>
 typename B::F pow_limits(B b, typename B::F x, typename B::F y, typename B::F finite) {
@@ -61,8 +74,8 @@ typename B::F pow_limits(B b, typename B::F x, typename B::F y, typename B::F fi
   const auto half_y = y * T(0.5);
   const auto odd = whole & (b.trunc(half_y) != half_y);
   const auto rises = y > T(0);
-  const auto ends = b.select(rises, a, T(1) / a);  // for a = 0 and a = inf
-  const auto one_ended = (a == T(0)) | (a == kInf<T>);
+  const auto ends = b.select(rises, a, T(1) / a);  // for a = 0 and a = inf, and for y = 1 and y = -1
+  const auto one_ended = (a == T(0)) | (a == kInf<T>) | (y_size == T(1));
   auto result = b.select(one_ended, ends, finite);
   const auto unbounded = b.select(a == T(1), T(1), b.select((a > T(1)) == rises, kInf<T>, T(0)));
   result = b.select(y_size == kInf<T>, unbounded, result);
@@ -75,10 +88,12 @@ typename B::F pow_limits(B b, typename B::F x, typename B::F y, typename B::F fi
 template <class B>
 typename B::F pow(B b, typename B::F x, typename B::F y) {
   if constexpr (sizeof(typename B::Scalar) == 8) {
-    return pow_limits(b, x, y, magnitude_pow_f64(b, abs(b, x), y));
+    const auto a = abs(b, x);
+    return pow_limits(b, x, y, plain_power(b, a, y, magnitude_pow_f64(b, a, y)));
   } else {
-    const auto finite = b.in_f64([](auto w, auto s, auto t) { return magnitude_pow_short(w, s, t); }, abs(b, x), y);
-    return pow_limits(b, x, y, finite);
+    const auto a = abs(b, x);
+    const auto finite = b.in_f64([](auto w, auto s, auto t) { return magnitude_pow_short(w, s, t); }, a, y);
+    return pow_limits(b, x, y, plain_power(b, a, y, finite));
   }
 }
 

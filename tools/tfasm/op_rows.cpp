@@ -11,6 +11,11 @@
 
 namespace tfvm::tool {
 
+// The stdlib's files with their comments, which the library does without.
+namespace op_texts {
+std::span<const EmbeddedFile> files();
+}
+
 namespace {
 
 std::string_view type_name(AttrType t) {
@@ -142,7 +147,7 @@ std::vector<OpRow> all_ops() {
     add_specs(row, core.operands, core.attrs, strings);
     rows.push_back(std::move(row));
   }
-  for (const EmbeddedFile& file : stdlib::files())
+  for (const EmbeddedFile& file : op_texts::files())
     if (!stdlib::is_rules(file)) add_functions(rows, file);
   return rows;
 }

@@ -58,7 +58,8 @@ class Notes {
   void add(PlanFusion& out, std::uint32_t source) const {
     const ItemSource& s = p_.low.sources[source];
     const bool is_instr = s.instr < p_.flat.body.num_instrs();
-    out.parts.push_back({s.origin, is_instr ? p_.flat.body.ops[s.instr] : Op::clone});  // else: a copy into a result
+    const Op other = s.over_lanes ? Op::dot_general : Op::clone;  // a copy into a result
+    out.parts.push_back({s.origin, is_instr ? p_.flat.body.ops[s.instr] : other});
   }
 
   const PlanParts& p_;

@@ -28,7 +28,8 @@ struct ItemSource {
   std::vector<Access> in;
   std::vector<std::uint32_t> out;
   Kernel kernel;
-  bool is_check = false;  // of the indices alone; writes nothing
+  bool is_check = false;                // of the indices alone; writes nothing
+  std::optional<Nest> over_lanes = {};  // over_lanes.h
 };
 
 // A result that is a whole parameter needs no step.

@@ -17,6 +17,7 @@
 #include "vm/plan/fusion_report.h"
 #include "vm/plan/join.h"
 #include "vm/plan/loop_body.h"
+#include "vm/plan/over_lanes.h"
 #include "vm/plan/pick.h"
 #include "vm/plan/update_report.h"
 #include "vm/plan/whole.h"
@@ -104,7 +105,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   std::optional<Nest> whole;
   const bool is_scanned = role && role->is_scan;
   if (!is_scanned && options.straight && options.fuse.enabled) whole = whole_nest(t, flat, *lowered, *plan);
-  if (options.tiers && options.fuse.enabled && options.fuse.recompute) pick_in_nests(t, flat, *lowered);
+  if (options.tiers && options.fuse.enabled && options.fuse.recompute) {
+    over_lanes(t, flat, *plan, *lowered);
+    pick_in_nests(t, flat, *lowered);
+  }
   std::vector<std::uint8_t> live_out;
   for (const PlanBase& b : lowered->bases) live_out.push_back(b.kind == PlanBase::Kind::Result);
   std::vector<FuseItem> before;
@@ -113,6 +117,7 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
   if (options.fuse.enabled && options.fuse.recompute) {
     if (options.tiers) recompute_small(items, live_out);
     choose_memory(items, *lowered, live_out, options.fuse);
+    put_lane_nests(items, *lowered);
   }
   if (whole && !is_faster(*whole, items)) whole.reset();
   readers_first({t, flat, *lowered, lookup}, items);

@@ -42,12 +42,23 @@ bool Unroller::may_be_small() const {
 
 bool Unroller::run(bool with_passed) {
   if (!may_be_small()) return false;
-  for (std::size_t k = 0; k < low_.items.size(); ++k) {
-    source_ = low_.sources[k].instr + 1;
-    if (!(low_.items[k].nest ? nest(*low_.items[k].nest) : opaque(low_.sources[k])) || !is_small()) return false;
-  }
+  for (std::uint32_t k = 0; k < low_.items.size(); ++k)
+    if (!step(k)) return false;
   source_ = 0;
   return !with_passed || std::ranges::all_of(low_.passed, [&](const PassedParam& p) { return passed(p); });
+}
+
+bool Unroller::run(std::span<const std::uint32_t> items, std::vector<std::uint32_t> kept) {
+  is_part_ = true;
+  kept_ = std::move(kept);
+  std::ranges::sort(kept_);
+  return std::ranges::all_of(items, [&](std::uint32_t k) { return step(k); });
+}
+
+bool Unroller::step(std::uint32_t item) {
+  source_ = low_.sources[item].instr + 1;
+  const std::optional<Nest>& n = low_.items[item].nest;
+  return (n ? nest(*n) : opaque(low_.sources[item])) && is_small();
 }
 
 bool Unroller::is_small() const {
@@ -71,6 +82,25 @@ std::int64_t Unroller::offset(const Access& a, const Index& at) {
   std::int64_t o = a.offset;
   for (std::size_t d = 0; d < at.size(); ++d) o += a.strides[d] * at[d];
   return o;
+}
+
+bool Unroller::for_points(Dims extents, bool has, PointFn fn) {
+  const std::size_t first = has ? lanes_.size() : 0;
+  std::int64_t points = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 0) return true;
+    if (d >= first) points *= extents[d];
+    if (points > static_cast<std::int64_t>(kMaxUnrolled)) return false;
+  }
+  Index at(extents.size(), 0);
+  for (; points > 0; --points) {
+    if (!is_small() || !fn(at)) return false;
+    for (std::size_t d = extents.size(); d-- > first;) {
+      if (++at[d] < extents[d]) break;
+      at[d] = 0;
+    }
+  }
+  return true;
 }
 
 bool Unroller::nest(const Nest& n) {
@@ -126,21 +156,25 @@ std::uint32_t Unroller::element(const Access& a, const Index& at, bool has) {
   const PlanBase& b = low_.bases[a.base];
   Strides strides = lane_strides(a, has);
   const std::int64_t o = offset(a, at);
-  if (b.kind == PlanBase::Kind::Param) return load_param(b.index, a.dtype, o, std::move(strides));
-  if (b.kind == PlanBase::Kind::Const) return constant(b, a.dtype, o, strides);
+  if (b.kind == PlanBase::Kind::Param && !is_part_) return load(b.index, a.dtype, o, std::move(strides));
   const Elements& e = values_[a.base];
+  if (b.kind == PlanBase::Kind::Const) {
+    const std::uint32_t number = constant(b, a.dtype, o, strides);
+    if (number != kNoNode) return number;
+  }
+  if (is_part_ && e.nodes.empty()) return load(a.base, a.dtype, o, std::move(strides));
   const auto it = e.nodes.find(o);
   return it == e.nodes.end() || e.lanes != strides || dtype(it->second) != a.dtype ? kNoNode : it->second;
 }
 
-std::uint32_t Unroller::load_param(std::uint32_t param, DType dtype, std::int64_t offset, Strides strides) {
-  const auto [it, is_new] = loads_.try_emplace({param, offset, strides}, kNoNode);
+std::uint32_t Unroller::load(std::uint32_t base, DType dtype, std::int64_t offset, Strides strides) {
+  const auto [it, is_new] = loads_.try_emplace({base, offset, strides}, kNoNode);
   if (!is_new) return it->second;
   NestNode n;
   n.kind = NestNodeKind::Load;
   n.dtype = dtype;
   n.access = static_cast<std::uint32_t>(out_.accesses.size());
-  out_.accesses.push_back({param, dtype, offset, std::move(strides)});
+  out_.accesses.push_back({base, dtype, offset, std::move(strides)});
   return it->second = add(n);
 }
 
@@ -171,7 +205,9 @@ void Unroller::store(const Access& to, const Index& at, bool has, std::uint32_t 
   const PlanBase& b = low_.bases[to.base];
   Strides strides = lane_strides(to, has);
   const std::int64_t o = offset(to, at);
-  if (b.kind == PlanBase::Kind::Result) result(b.index, to.dtype, o, strides, node);
+  if (is_part_ && std::ranges::binary_search(kept_, to.base))
+    out_.stores.push_back({node, {to.base, to.dtype, o, strides}});
+  if (!is_part_ && b.kind == PlanBase::Kind::Result) result(b.index, to.dtype, o, strides, node);
   Elements& e = values_[to.base];
   e.lanes = std::move(strides);
   e.nodes[o] = node;
@@ -189,7 +225,7 @@ bool Unroller::passed(const PassedParam& p) {
   const bool has = has_lanes(v.dims);
   return for_points(v.dims, has, [&](const Index& at) {
     const std::int64_t o = offset(all, at);
-    result(p.result, v.dtype, o, lane_strides(all, has), load_param(p.param, v.dtype, o, lane_strides(all, has)));
+    result(p.result, v.dtype, o, lane_strides(all, has), load(p.param, v.dtype, o, lane_strides(all, has)));
     return true;
   });
 }

@@ -2,6 +2,7 @@
 // The steps of a loop's body as one nest over lanes: see loop_body.h. Every other loop of a step is unrolled.
 
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "vm/plan/lookup.h"
@@ -17,12 +18,31 @@ inline bool is_unrolled(Op op) {
   return op == Op::concat || op == Op::pad || op == Op::dot_general || op == Op::dynamic_slice || is_lookup(op);
 }
 
+// The first of the lanes' dims in what a product gives: those before all others, or before those of its second operand
+// alone, which follow the `own` dims of the first.
+std::optional<std::size_t> lanes_of_product(Dims to, std::size_t own, Dims lanes);
+
+// A function of an index that outlives the call that it is given to: one copy of the loop for all.
+class PointFn {
+ public:
+  template <class Fn>
+  PointFn(const Fn& fn)  // NOLINT(google-explicit-constructor)
+      : fn_(&fn), call_([](const void* f, const Strides& at) { return (*static_cast<const Fn*>(f))(at); }) {}
+  bool operator()(const Strides& at) const { return call_(fn_, at); }
+
+ private:
+  const void* fn_;
+  bool (*call_)(const void*, const Strides&);
+};
+
 class Unroller {
  public:
   // `lanes`: the extents of the lanes' dims. Bases of the nest: parameters, then results.
   Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes);
   // False: not over these lanes. `with_passed`: results that are parameters are stored, too.
   bool run(bool with_passed = true);
+  // Of these items only, whose nest has the bases of `low`; stored is what they write to the bases of `kept`.
+  bool run(std::span<const std::uint32_t> items, std::vector<std::uint32_t> kept);
   Nest take() { return std::move(out_); }
   // A bool over the lanes, at the base behind the results, of whether an index is outside that mode "error" lets pass;
   // for a body that is run again, step by step, where one is. Places are clamped.
@@ -46,10 +66,11 @@ class Unroller {
   std::int64_t times(std::int64_t nodes, Dims extents, bool has) const;
   bool is_small() const;
 
+  bool step(std::uint32_t item);
   bool nest(const Nest& n);
   bool nodes_at(const Nest& n, const Index& at, bool has, std::vector<std::uint32_t>& now);
   std::uint32_t element(const Access& a, const Index& at, bool has);
-  std::uint32_t load_param(std::uint32_t param, DType dtype, std::int64_t offset, Strides strides);
+  std::uint32_t load(std::uint32_t base, DType dtype, std::int64_t offset, Strides strides);
   std::uint32_t picked(NestNode node, const Access& a, const Index& at, bool has);
   std::uint32_t constant(const PlanBase& b, DType dtype, std::int64_t offset, const Strides& strides);
   std::uint32_t iota(NestNode node, const Access& a, const Index& at, bool has);
@@ -65,6 +86,7 @@ class Unroller {
   bool concat(const Instr& in, const ItemSource& s);
   bool pad(const Instr& in, const ItemSource& s);
   bool dot(const Instr& in, const ItemSource& s);
+  Access factor(const Instr& dot, const ItemSource& s, std::size_t side, std::size_t rank) const;
   Strides chain(const Instr& dot) const;  // the extents of its contracted dims
 
   // unroll_lookup.cpp
@@ -83,15 +105,16 @@ class Unroller {
   std::uint32_t op(Op op, DType dtype, std::uint32_t a, std::uint32_t b, std::uint32_t c = kNoNode);
   DType dtype(std::uint32_t node) const { return out_.nodes[node].dtype; }
   // Calls fn(index) at every index of the extents behind the lanes, those of lanes being 0, until it gives false.
-  template <class Fn>
-  bool for_points(Dims extents, bool has, Fn fn);
+  bool for_points(Dims extents, bool has, PointFn fn);
 
   const Tables& t_;
   const FlatBody& flat_;
   const Lowered& low_;
   const Plan& plan_;
   const Strides lanes_;
-  std::uint32_t source_ = 0;      // of the step at hand: NestSource
+  std::uint32_t source_ = 0;  // of the step at hand: NestSource
+  bool is_part_ = false;      // of some items
+  std::vector<std::uint32_t> kept_;
   std::vector<Elements> values_;  // per base
   std::map<std::tuple<std::uint32_t, std::int64_t, Strides>, std::uint32_t> loads_;
   std::uint32_t outside_ = kNoNode;
@@ -100,25 +123,5 @@ class Unroller {
 
 // Of one nest. Beyond these a loop is no longer one in registers, and code for it not soon made.
 inline constexpr std::size_t kMaxUnrolled = 4096, kMaxUnrolledLoads = 512, kMaxUnrolledStores = 512;
-
-template <class Fn>
-bool Unroller::for_points(Dims extents, bool has, Fn fn) {
-  const std::size_t first = has ? lanes_.size() : 0;
-  std::int64_t points = 1;
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    if (extents[d] == 0) return true;
-    if (d >= first) points *= extents[d];
-    if (points > static_cast<std::int64_t>(kMaxUnrolled)) return false;
-  }
-  Index at(extents.size(), 0);
-  for (; points > 0; --points) {
-    if (!is_small() || !fn(at)) return false;
-    for (std::size_t d = extents.size(); d-- > first;) {
-      if (++at[d] < extents[d]) break;
-      at[d] = 0;
-    }
-  }
-  return true;
-}
 
 }  // namespace tfvm

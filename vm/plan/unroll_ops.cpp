@@ -1,6 +1,7 @@
 // What is unrolled beside elementwise nests: reductions over small dims, concat, pad, small dots; in the orders of
 // language.md, so that bits stay the same.
 #include <algorithm>
+#include <utility>
 
 #include "jit/region/build.h"
 #include "jit/region/reduce.h"
@@ -137,61 +138,66 @@ Strides Unroller::chain(const Instr& dot) const {
   return extents;
 }
 
-// One chain of fma per element, which starts at 0; lanes are leading batch dims.
+// An operand of a product over the dims of what it gives, then the contracted ones; 0 along dims that it has not.
+Access Unroller::factor(const Instr& dot, const ItemSource& s, std::size_t side, std::size_t rank) const {
+  const Ints batch = t_.attrs.get_ints_at(dot.attrs, Key::batch, side);
+  const Ints contract = t_.attrs.get_ints_at(dot.attrs, Key::contract, side);
+  std::size_t free = batch.size();
+  if (side == 1) free = rank - (dims(dot.operands[1]).size() - batch.size() - contract.size());
+  Access a = s.in[side];
+  const auto own = std::exchange(a.strides, Strides(rank + contract.size(), 0));
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    const auto axis = static_cast<std::int64_t>(d);
+    const auto b = std::ranges::find(batch, axis), c = std::ranges::find(contract, axis);
+    const auto place = b != batch.end()      ? static_cast<std::size_t>(b - batch.begin())
+                       : c != contract.end() ? rank + static_cast<std::size_t>(c - contract.begin())
+                                             : free++;
+    a.strides[place] = own[d];
+  }
+  return a;
+}
+
+std::optional<std::size_t> lanes_of_product(Dims to, std::size_t own, Dims lanes) {
+  if (lanes.empty()) return std::nullopt;
+  for (const std::size_t first : {std::size_t{0}, own})
+    if (first + lanes.size() <= to.size() && std::ranges::equal(lanes, to.subspan(first, lanes.size()))) return first;
+  return std::nullopt;
+}
+
+// One chain of fma per element, which starts at 0.
 bool Unroller::dot(const Instr& in, const ItemSource& s) {
   constexpr std::int64_t kMaxChain = 256;  // one block of the order of dots
   const DType d = s.in[0].dtype;
   if ((d != DType::F32 && d != DType::F64) || t_.attrs.has(in.attrs, Key::accum)) return false;
-  const Dims to = dims(in.result());
-  const bool has = !lanes_.empty() && has_lanes(to);
-  // Of each operand: its dims by their places in the result, and the contracted ones.
-  std::vector<std::size_t> place[2];
-  Ints contract[2], batch[2];
-  std::size_t behind = 0;
-  for (std::size_t k = 0; k < 2; ++k) {
-    batch[k] = t_.attrs.get_ints_at(in.attrs, Key::batch, k);
-    contract[k] = t_.attrs.get_ints_at(in.attrs, Key::contract, k);
-    behind = k == 0 ? batch[0].size() : behind;
-    for (std::int64_t a = 0; a < static_cast<std::int64_t>(dims(in.operands[k]).size()); ++a) {
-      const auto b = std::ranges::find(batch[k], a);
-      if (b != batch[k].end())
-        place[k].push_back(static_cast<std::size_t>(b - batch[k].begin()));
-      else
-        place[k].push_back(std::ranges::find(contract[k], a) != contract[k].end() ? to.size() : behind++);
-    }
-  }
-  // An operand has the lanes of the result in its leading dims, or none at all.
-  bool lanes_of[2] = {has, has};
-  for (std::size_t k = 0; k < 2 && has; ++k) {
-    std::size_t leading = 0, any = 0;
-    for (std::size_t a = 0; a < place[k].size(); ++a) {
-      leading += a < lanes_.size() && place[k][a] == a;
-      any += place[k][a] < lanes_.size();
-    }
-    lanes_of[k] = leading == lanes_.size();
-    if (!lanes_of[k] && any > 0) return false;
-  }
   const Strides steps = chain(in);
   std::int64_t length = 1;
-  for (std::int64_t e : steps) length *= e;
+  for (std::int64_t e : steps) length = std::min(length * e, kMaxChain + 1);
   if (length > kMaxChain) return false;
-  const Access out = result_access(in, s);
+  const Dims given = dims(in.result());
+  Access x = factor(in, s, 0, given.size()), y = factor(in, s, 1, given.size()), out = result_access(in, s);
+  Strides to(given.begin(), given.end());
+  const std::size_t own = dims(in.operands[0]).size() - steps.size();  // dims that x has
+  const std::optional<std::size_t> first = lanes_of_product(to, own, lanes_);
+  const auto rotate = [&](auto& list) {
+    const auto at = static_cast<std::ptrdiff_t>(first.value_or(0));
+    std::rotate(list.begin(), list.begin() + at, list.begin() + at + std::ssize(lanes_));
+  };
+  if (first) {
+    rotate(to);
+    for (Access* a : {&x, &y, &out}) rotate(a->strides);
+  }
+  const bool has = first.has_value();
   return for_points(to, has, [&](const Index& at) {
     NestNode zero;
     zero.kind = NestNodeKind::Constant;
     zero.dtype = d;
     std::uint32_t sum = add(zero);
     const bool all = for_points(steps, false, [&](const Index& k) {
-      std::uint32_t v[2];
-      for (std::size_t side = 0; side < 2; ++side) {
-        Index from(place[side].size(), 0);
-        for (std::size_t a = 0; a < from.size(); ++a)
-          if (place[side][a] < to.size()) from[a] = at[place[side][a]];
-        for (std::size_t c = 0; c < k.size(); ++c) from[static_cast<std::size_t>(contract[side][c])] = k[c];
-        v[side] = element(s.in[side], from, lanes_of[side]);
-      }
-      if (v[0] == kNoNode || v[1] == kNoNode) return false;
-      sum = op(Op::fma, d, v[0], v[1], sum);
+      Index from = at;
+      from.insert(from.end(), k.begin(), k.end());
+      const std::uint32_t a = element(x, from, has), b = element(y, from, has);
+      if (a == kNoNode || b == kNoNode) return false;
+      sum = op(Op::fma, d, a, b, sum);
       return true;
     });
     if (all) store(out, at, has, sum);

@@ -192,5 +192,18 @@ TYPED_TEST(MathSpecial, ExactValues) {
   }
 }
 
+// What bytecode/simplify.cpp says instead of a power by a constant.
+TYPED_TEST(MathSpecial, PlainPowers) {
+  using T = TypeParam;
+  for (int k = 0; k < 3000; ++k) {
+    const T x = (k % 2 == 0 ? T(1) : T(-1)) * std::exp2(T(k) / T(25) - T(60)) * (1 + T(k % 97) / T(97));
+    EXPECT_EQ(this->call(MathFn::pow, x, T(1)), x);
+    EXPECT_EQ(this->call(MathFn::pow, x, T(-1)), 1 / x);
+    EXPECT_EQ(this->call(MathFn::pow, x, T(2)), x * x);
+    EXPECT_EQ(this->call(MathFn::pow, x, T(3)), x * x * x);
+    EXPECT_EQ(this->call(MathFn::pow, std::abs(x), T(0.5)), std::sqrt(std::abs(x)));
+  }
+}
+
 }  // namespace
 }  // namespace tfvm::math::test
