@@ -4,6 +4,10 @@
 
 namespace tfvm::testing {
 
+namespace {
+using Shape = std::vector<std::int64_t>;
+}
+
 TypeId ProgramMaker::float_type() {
   std::vector<std::int64_t> dims(static_cast<std::size_t>(below(3)));
   for (std::int64_t& d : dims) d = 1 + below(3);
@@ -147,6 +151,33 @@ void ProgramMaker::dot(Scope& s) {
   push(s, s.b.emit(Op::tanh, {s.b.emit(Op::dot_general, {x, y}, {{Key::contract, t_.attrs.list(both)}})}));
 }
 
+// A product in each of some lanes, of a matrix with one that all take or with one of its own, and what is made of them.
+void ProgramMaker::small_dots(Scope& s) {
+  Builder& b = s.b;
+  const TypeId matrix = t_.types.tensor(DType::F64, Shape{1 + below(4), 1 + below(4)});
+  const TypeId all =
+      t_.types.tensor(DType::F64, Shape{8 + below(3), t_.types.dims(matrix)[0], t_.types.dims(matrix)[1]});
+  const auto spread = [&](ValueId v) {
+    const ValueId wide = b.emit(Op::broadcast_to, {v}, {{Key::shape, t_.types.dims(all)}});
+    const ValueId i =
+        b.emit(Op::iota, {}, {{Key::shape, t_.types.dims(all)}, {Key::axis, 0}, {Key::dtype, DType::F64}});
+    return b.emit(Op::sin, {b.emit(Op::add, {wide, i})});
+  };
+  const ValueId x = spread(as_type(s, matrix)), y = as_type(s, matrix);
+  const bool own = below(2) == 0;
+  const std::int64_t lanes[] = {0}, last[] = {2}, second[] = {1};
+  const AttrId batch[] = {t_.attrs.ints(lanes), t_.attrs.ints(lanes)};
+  const AttrId of_batch[] = {t_.attrs.ints(last), t_.attrs.ints(last)};
+  const AttrId of_one[] = {t_.attrs.ints(last), t_.attrs.ints(second)};
+  ValueId r = own ? b.emit(Op::dot_general, {x, spread(y)},
+                           {{Key::batch, t_.attrs.list(batch)}, {Key::contract, t_.attrs.list(of_batch)}})
+                  : b.emit(Op::dot_general, {x, y}, {{Key::contract, t_.attrs.list(of_one)}});
+  if (below(2) == 0) r = b.emit(Op::tanh, {b.emit(Op::concat, {r, b.emit(Op::sin, {r})}, {{Key::axis, 1 + below(2)}})});
+  if (below(3) == 0)
+    push(s, b.emit(Op::tanh, {b.emit(Op::reduce_sum, {r}, {{Key::axes, t_.attrs.ints(Shape{1, 2})}})}));
+  push(s, b.emit(Op::tanh, {b.emit(Op::reduce_sum, {r}, {{Key::axes, t_.attrs.ints(Shape{0})}})}));
+}
+
 void ProgramMaker::index_op(Scope& s) {
   Builder& b = s.b;
   const ValueId x = pick_float(s);
@@ -165,17 +196,17 @@ void ProgramMaker::index_op(Scope& s) {
 
 void ProgramMaker::step(Scope& s) {
   using Step = void (ProgramMaker::*)(Scope&);
-  static constexpr Step kPlain[] = {&ProgramMaker::unary,  &ProgramMaker::unary,   &ProgramMaker::binary,
-                                    &ProgramMaker::binary, &ProgramMaker::compare, &ProgramMaker::shape_op,
-                                    &ProgramMaker::reduce, &ProgramMaker::dot,     &ProgramMaker::index_op,
-                                    &ProgramMaker::integer};
+  static constexpr Step kPlain[] = {&ProgramMaker::unary,   &ProgramMaker::unary,     &ProgramMaker::binary,
+                                    &ProgramMaker::binary,  &ProgramMaker::compare,   &ProgramMaker::shape_op,
+                                    &ProgramMaker::reduce,  &ProgramMaker::dot,       &ProgramMaker::index_op,
+                                    &ProgramMaker::integer, &ProgramMaker::small_dots};
   static constexpr Step kControl[] = {&ProgramMaker::call, &ProgramMaker::branch, &ProgramMaker::scan,
                                       &ProgramMaker::scan};
   if (options_.control && s.depth > 0 && below(4) == 0) {
     if (options_.while_loops && below(3) == 0) return while_loop(s);
     return (this->*kControl[below(4)])(s);
   }
-  (this->*kPlain[below(10)])(s);
+  (this->*kPlain[below(11)])(s);
 }
 
 FunctionId ProgramMaker::make(std::span<const TypeId> params, std::span<const TypeId> results, int depth) {

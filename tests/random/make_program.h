@@ -54,6 +54,7 @@ class ProgramMaker {
   void shape_op(Scope& s);
   void reduce(Scope& s);
   void dot(Scope& s);
+  void small_dots(Scope& s);
   void index_op(Scope& s);
   void call(Scope& s);
   AttrId with_rule(AttrId attrs, FunctionId f);

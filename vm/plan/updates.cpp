@@ -51,7 +51,9 @@ bool nest_in_place(const Nest& nest, std::uint32_t from, std::uint32_t to) {
   for (const Store& s : nest.stores) {
     const NestNode& n = nest.nodes[s.node];
     if (n.kind == NestNodeKind::Load && nest.accesses[n.access].base == from) return false;
-    if (s.to.base == to) out = &s.to;
+    if (s.to.base != to) continue;
+    if (out) return false;  // in many places
+    out = &s.to;
   }
   if (!out) return false;
   return std::ranges::all_of(nest.nodes, [&](const NestNode& n) {
