@@ -117,7 +117,8 @@ void combine_windows(const KernelCall& call, const WindowParams& p) {
     w.strides(0, box.in_x);
     w.strides(1, box.in_windows);
     for (; w.more(); w.next())
-      combine(p.combine, out.data + (at + w.at(0)) * size, to_step, u.data + (of + w.at(1)) * size, from_step, n);
+      combine(p.combine, out.data + (at + w.at(0)) * size, to_step, u.data + (of + w.at(1)) * size, from_step, n,
+              nullptr);
   });
 }
 

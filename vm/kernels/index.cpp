@@ -14,8 +14,6 @@ struct IndexParams {
   Combine combine = Combine::Set;
 };
 
-constexpr std::int64_t kOutside = -1;
-
 // The place that index `i` stands for, or kOutside.
 std::int64_t resolve(IndexMode mode, DType dtype, std::int64_t i, std::int64_t bound, std::int64_t position,
                      IndexFailure* failure) {
@@ -28,35 +26,42 @@ std::int64_t resolve(IndexMode mode, DType dtype, std::int64_t i, std::int64_t b
   return kOutside;
 }
 
-// All indices, in row-major order, where they stand side by side and each is a place as it is. False: at least one
-// isn't.
+// Indices that stand evenly in memory, where each is a place as it is. False: at least one isn't.
 template <class I>
-bool take_as_they_are(const View& idx, std::int64_t n, std::int64_t bound, std::int64_t* places) {
-  const auto* from = reinterpret_cast<const I*>(idx.data);
-  bool outside = false;
+bool take_as_they_are(const std::byte* bytes, std::int64_t step, std::int64_t n, std::int64_t bound,
+                      std::int64_t* places) {
+  const auto* from = reinterpret_cast<const I*>(bytes);
+  std::uint64_t outside = 0;  // its sign: of an index that is negative, or larger than the last place
   for (std::int64_t k = 0; k < n; ++k) {
-    places[k] = from[k];
-    outside |= static_cast<std::uint64_t>(places[k]) >= static_cast<std::uint64_t>(bound);
+    places[k] = from[k * step];
+    const auto place = static_cast<std::uint64_t>(places[k]);
+    outside |= place | (static_cast<std::uint64_t>(bound) - 1 - place);
   }
-  return !outside;
+  return static_cast<std::int64_t>(outside) >= 0;
 }
 
-// Their number.
+// n indices that stand evenly in memory; their positions are `position`, `position` + apart, ….
+void resolve_row(IndexMode mode, DType dtype, const std::byte* from, std::int64_t step, std::int64_t n,
+                 std::int64_t bound, std::int64_t position, std::int64_t apart, std::int64_t* places,
+                 IndexFailure* failure) {
+  if (dtype == DType::I64 && take_as_they_are<std::int64_t>(from, step, n, bound, places)) return;
+  if (dtype == DType::I32 && take_as_they_are<std::int32_t>(from, step, n, bound, places)) return;
+  for (std::int64_t k = 0; k < n; ++k)
+    places[k] =
+        resolve(mode, dtype, load_index(dtype, from + k * step * size_of(dtype)), bound, position + k * apart, failure);
+}
+
+// All of them, in row-major order; their number.
 std::int64_t resolve_all(const IndexParams& p, const View& idx, std::int64_t bound, std::int64_t* places,
                          IndexFailure* failure) {
-  std::int64_t n = 1;
-  bool is_dense = true;
-  for (std::int32_t d = idx.rank; d-- > 0; n *= idx.dims[d])
-    is_dense = is_dense && (idx.dims[d] == 1 || idx.strides[d] == n);
-  if (is_dense && idx.dtype == DType::I64 && take_as_they_are<std::int64_t>(idx, n, bound, places)) return n;
-  if (is_dense && idx.dtype == DType::I32 && take_as_they_are<std::int32_t>(idx, n, bound, places)) return n;
-  n = 0;
-  Walk<1> w(idx.rank, idx.dims);
+  const std::int32_t last = std::max(idx.rank - 1, 0);
+  const std::int64_t row = idx.rank == 0 ? 1 : idx.dims[last], step = idx.rank == 0 ? 1 : idx.strides[last];
+  std::int64_t n = 0;
+  Walk<1> w(last, idx.dims);
   w.strides(0, idx.strides);
-  for (; w.more(); w.next(), ++n) {
-    const std::int64_t i = load_index(idx.dtype, idx.data + w.at(0) * size_of(idx.dtype));
-    places[n] = resolve(p.mode, idx.dtype, i, bound, n, failure);
-  }
+  for (; w.more(); w.next(), n += row)
+    resolve_row(p.mode, idx.dtype, idx.data + w.at(0) * size_of(idx.dtype), step, row, bound, n, 1, places + n,
+                failure);
   return n;
 }
 
@@ -84,6 +89,24 @@ void take_elements(std::byte* out, const std::byte* x, const std::int64_t* place
   }
 }
 
+// As memcpy, which costs more than what it does for a few bytes.
+void copy_short(std::byte* to, const std::byte* from, std::int64_t n) {
+  if (n > 256) {
+    std::memcpy(to, from, static_cast<std::size_t>(n));
+    return;
+  }
+  for (; n >= 32; n -= 32, to += 32, from += 32) std::memcpy(to, from, 32);
+  for (; n >= 8; n -= 8, to += 8, from += 8) std::memcpy(to, from, 8);
+  for (; n > 0; --n) *to++ = *from++;
+}
+
+bool is_dense(std::int32_t rank, const std::int64_t* dims, const std::int64_t* strides) {
+  std::int64_t n = 1;
+  for (std::int32_t d = rank; d-- > 0; n *= dims[d])
+    if (dims[d] != 1 && strides[d] != n) return false;
+  return true;
+}
+
 void run_take(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const IndexParams*>(params);
   const View &x = call.in[0], &idx = call.in[1], &out = call.out[0];
@@ -92,6 +115,7 @@ void run_take(const KernelCall& call, const void* params) {
   const std::int32_t post_rank = x.rank - p.axis - 1;
   const std::int64_t *post_dims = x.dims + p.axis + 1, *post_strides = x.strides + p.axis + 1;
   const std::int64_t* out_post = out.strides + out.rank - post_rank;
+  const bool has_dense_rows = is_dense(post_rank, post_dims, post_strides);
   std::int64_t post = 1;
   for (std::int32_t d = 0; d < post_rank; ++d) post *= post_dims[d];
   const std::int64_t size = size_of(out.dtype);
@@ -107,12 +131,13 @@ void run_take(const KernelCall& call, const void* params) {
       continue;
     }
     for (std::int64_t k = 0; k < n; ++k, to += post * size) {
-      if (places[k] == kOutside) {
+      const std::byte* from = x.data + (pre.at(0) + places[k] * x.strides[p.axis]) * size;
+      if (places[k] == kOutside)
         for (std::int64_t e = 0; e < post; ++e) std::memcpy(to + e * size, nothing, static_cast<std::size_t>(size));
-        continue;
-      }
-      const std::int64_t from = pre.at(0) + places[k] * x.strides[p.axis];
-      copy_strided(post_rank, post_dims, to, out_post, x.data + from * size, post_strides, size);
+      else if (has_dense_rows)
+        copy_short(to, from, post * size);
+      else
+        copy_strided(post_rank, post_dims, to, out_post, from, post_strides, size);
     }
   }
 }
@@ -145,29 +170,46 @@ void run_take_along(const KernelCall& call, const void* params) {
 }
 
 // Updates in row-major order of the indices, so of equal places the last wins (set), and sums have one order. An index
-// that is repeated along the last dim is looked at once.
+// that is repeated along the last dim is looked at once, for a row.
 void run_scatter_along(const KernelCall& call, const void* params) {
+  constexpr std::int64_t kAtOnce = 256;
   copy_view(call.out[0], call.in[0]);
   const auto& p = *static_cast<const IndexParams*>(params);
   const View &idx = call.in[1], &u = call.in[2], &out = call.out[0];
-  std::int64_t os[kMaxRank], is[kMaxRank];
+  std::int64_t os[kMaxRank], is[kMaxRank], places[kAtOnce];
   lane_strides(out, u, p.axis, os);
   lane_strides(idx, u, -1, is);
   const std::int32_t last = u.rank - 1;
-  const std::int64_t n = u.dims[last], size = size_of(out.dtype), index_size = size_of(idx.dtype);
-  const std::int64_t run = last != p.axis && is[last] == 0 ? n : 1;
+  const bool has_rows = last != p.axis && is[last] == 0;
+  const std::int32_t inner = has_rows ? last - 1 : last;
+  const std::int64_t width = has_rows ? u.dims[last] : 1, size = size_of(out.dtype), index_size = size_of(idx.dtype);
+  if (width == 0) return;
   const CombineRow combine = combine_row(out.dtype);
-  Walk<3> w(last, u.dims);
+  Walk<3> w(inner, u.dims);
   w.strides(0, os);
   w.strides(1, is);
   w.strides(2, u.strides);
-  for (std::int64_t at = 0; w.more(); w.next(), at += n) {
-    for (std::int64_t k = 0; k < n; k += run) {
-      const std::int64_t i = load_index(idx.dtype, idx.data + (w.at(1) + k * is[last]) * index_size);
-      const std::int64_t place = resolve(p.mode, idx.dtype, i, out.dims[p.axis], at + k, call.failure);
-      if (place == kOutside) continue;
-      combine(p.combine, out.data + (w.at(0) + place * out.strides[p.axis] + k * os[last]) * size, os[last],
-              u.data + (w.at(2) + k * u.strides[last]) * size, u.strides[last], run);
+  for (std::int64_t position = 0; w.more(); w.next()) {
+    for (std::int64_t k = 0, n = 0; k < u.dims[inner]; k += n, position += n * width) {
+      n = std::min(u.dims[inner] - k, kAtOnce);
+      resolve_row(p.mode, idx.dtype, idx.data + (w.at(1) + k * is[inner]) * index_size, is[inner], n, out.dims[p.axis],
+                  position, width, places, call.failure);
+      std::byte* to = out.data + (w.at(0) + k * os[inner]) * size;
+      const std::byte* from = u.data + (w.at(2) + k * u.strides[inner]) * size;
+      const std::int64_t step = out.strides[p.axis];
+      if (!has_rows && inner == p.axis) {
+        combine(p.combine, to, step, from, u.strides[inner], n, places);
+        continue;
+      }
+      for (std::int64_t j = 0; j < n; ++j)
+        if (places[j] != kOutside) places[j] = places[j] * step + j * os[inner];
+      if (!has_rows) {
+        combine(p.combine, to, 1, from, u.strides[inner], n, places);
+        continue;
+      }
+      for (std::int64_t j = 0; j < n; ++j, from += u.strides[inner] * size)
+        if (places[j] != kOutside)
+          combine(p.combine, to + places[j] * size, os[last], from, u.strides[last], width, nullptr);
     }
   }
 }

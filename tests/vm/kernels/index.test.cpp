@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
+#include <ranges>
 
 #include "tests/vm/kernels/run.h"
 
@@ -77,6 +80,82 @@ TEST(ScatterAlong, DropsWritesOutsideWhereFilling) {
   EXPECT_EQ(run_kernel(t, Op::scatter_along, {x, i, u}, {{Key::axis, 1}, {Key::mode, "fill"}}).v, (V{1, 20, 3}));
   EXPECT_EQ(run_kernel(t, Op::scatter_along, {x, i, u}, {{Key::axis, 1}, {Key::mode, "clip"}}).v, (V{10, 20, 30}));
   EXPECT_TRUE(run_kernel(t, Op::scatter_along, {x, i, u}, {{Key::axis, 1}}).failure.failed);
+}
+
+// One update after another, of indices as the language means them.
+struct Scattered {
+  V v;
+  IndexFailure failure;
+};
+
+Scattered scattered(const Value& x, const Value& idx, const Value& u, std::size_t axis, std::string_view combine,
+                    std::string_view mode) {
+  Scattered r{x.v, {}};
+  std::vector<std::int64_t> at(u.dims.size(), 0);
+  for (std::size_t n = 0; n < u.v.size(); ++n) {
+    std::size_t of_index = 0, of_x = 0;
+    for (std::size_t d = 0; d < at.size(); ++d)
+      of_index = of_index * static_cast<std::size_t>(idx.dims[d]) + static_cast<std::size_t>(at[d]);
+    auto i = static_cast<std::int64_t>(idx.v[of_index]);
+    const std::int64_t bound = x.dims[axis], given = i;
+    if (i < 0 && mode == "error") i += bound;
+    if (mode == "clip") i = std::clamp<std::int64_t>(i, 0, bound - 1);
+    const bool inside = i >= 0 && i < bound;
+    if (!inside && mode == "error" && !r.failure.failed) r.failure = {true, static_cast<std::int64_t>(n), given, bound};
+    for (std::size_t d = 0; d < at.size(); ++d)
+      of_x = of_x * static_cast<std::size_t>(x.dims[d]) + static_cast<std::size_t>(d == axis ? i : at[d]);
+    if (inside) {
+      double& e = r.v[of_x];
+      e = combine == "add" ? e + u.v[n] : combine == "max" ? std::max(e, u.v[n]) : u.v[n];
+    }
+    for (std::size_t d = at.size(); d-- > 0 && ++at[d] == u.dims[d];) at[d] = 0;
+  }
+  return r;
+}
+
+TEST(ScatterAlong, AsOneUpdateAfterAnother) {
+  std::mt19937 rng(3);
+  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(rng() % static_cast<unsigned>(n)); };
+  const std::vector<std::vector<std::int64_t>> shapes{{700},       {3, 300},    {300, 8}, {300, 11},
+                                                      {2, 259, 3}, {257, 2, 2}, {1, 1, 5}};
+  for (int round = 0; round < 400; ++round) {
+    Tables t;
+    const auto& dims = shapes[static_cast<std::size_t>(below(std::ssize(shapes)))];
+    const auto axis = static_cast<std::size_t>(below(std::ssize(dims)));
+    const DType types[] = {DType::F32, DType::F64, DType::I32, DType::F16},
+                index_types[] = {DType::I64, DType::I32, DType::I16};
+    const std::string_view combines[] = {"add", "set", "max"}, modes[] = {"error", "clip", "fill"};
+    Value u{types[below(4)], dims, {}, {}}, x{u.dtype, dims, {}, {}}, idx{index_types[below(3)], dims, {}, {}};
+    x.dims[axis] = 1 + below(9);
+    if (below(2) == 0 && axis + 1 < dims.size()) idx.repeated = std::ssize(dims) - 1;
+    if (below(2) == 0)
+      std::ranges::copy(std::views::iota(std::int64_t{0}, std::ssize(dims)) | std::views::reverse,
+                        std::back_inserter(u.perm));
+    const bool any_outside = below(3) == 0;
+    const auto fill = [](Value& v, auto element) {
+      std::int64_t n = 1;
+      for (std::int64_t d : v.dims) n *= d;
+      for (; n > 0; --n) v.v.push_back(static_cast<double>(element()));
+    };
+    fill(u, [&] { return below(5); });
+    fill(x, [&] { return below(5); });
+    fill(idx, [&] { return any_outside && below(50) == 0 ? below(30) - 15 : below(x.dims[axis]); });
+    for (std::size_t k = 0; idx.repeated >= 0 && k < idx.v.size(); ++k)
+      idx.v[k] = idx.v[k - k % static_cast<std::size_t>(dims.back())];
+    const std::string_view combine = combines[below(3)], mode = modes[below(3)];
+    SCOPED_TRACE(::testing::Message() << round << " " << combine << " " << mode << " axis " << axis);
+    const auto got =
+        run_kernel(t, Op::scatter_along, {x, idx, u},
+                   {{Key::axis, static_cast<std::int64_t>(axis)}, {Key::combine, combine}, {Key::mode, mode}});
+    const Scattered want = scattered(x, idx, u, axis, combine, mode);
+    EXPECT_EQ(got.failure.failed, want.failure.failed);
+    if (!want.failure.failed) {
+      EXPECT_EQ(got.v, want.v);
+      continue;
+    }
+    EXPECT_EQ(got.failure.position, want.failure.position);
+    EXPECT_EQ(got.failure.value, want.failure.value);
+  }
 }
 
 TEST(DynamicSlice, ClampsItsStarts) {

@@ -15,6 +15,7 @@ struct Value {
   std::vector<std::int64_t> dims;
   std::vector<double> v;           // row-major
   std::vector<std::int64_t> perm;  // how the dims stand in memory, outermost first; empty: row-major
+  std::int64_t repeated = -1;      // a dim along which all elements are one
 };
 
 inline std::vector<std::int64_t> strides_of(const Value& x) {
@@ -25,6 +26,7 @@ inline std::vector<std::int64_t> strides_of(const Value& x) {
     s[d] = run;
     run *= x.dims[d];
   }
+  if (x.repeated >= 0) s[static_cast<std::size_t>(x.repeated)] = 0;
   return s;
 }
 
