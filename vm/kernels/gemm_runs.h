@@ -23,26 +23,54 @@ inline void copy_few(const double* from, std::int64_t n, double* to) {
   _mm256_store_pd(to, _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes)));
 }
 
+// Eight (four) steps of the chains of as many rows, whose square from `at` on is transposed on the way.
+inline __m256 madd_square(const float* const* rows, std::int64_t at, const float* x, __m256 sums) {
+  for (std::int64_t h = 0; h < 8; h += 4) {
+    __m256 v[4];
+    for (int r = 0; r < 4; ++r)  // rows r and r + 4 share a register, so that no shuffle crosses its halves
+      v[r] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows[r] + at + h)),
+                                  _mm_loadu_ps(rows[r + 4] + at + h), 1);
+    const __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
+    const __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
+    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h]), _mm256_shuffle_ps(a, c, 0x44), sums);
+    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 1]), _mm256_shuffle_ps(a, c, 0xee), sums);
+    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 2]), _mm256_shuffle_ps(b, d, 0x44), sums);
+    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 3]), _mm256_shuffle_ps(b, d, 0xee), sums);
+  }
+  return sums;
+}
+inline __m256d madd_square(const double* const* rows, std::int64_t at, const double* x, __m256d sums) {
+  for (std::int64_t h = 0; h < 4; h += 2) {
+    const auto both = [&](int r) {  // rows r and r + 2
+      return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(rows[r] + at + h)),
+                                  _mm_loadu_pd(rows[r + 2] + at + h), 1);
+    };
+    const __m256d a = both(0), b = both(1);
+    sums = _mm256_fmadd_pd(_mm256_set1_pd(x[h]), _mm256_unpacklo_pd(a, b), sums);
+    sums = _mm256_fmadd_pd(_mm256_set1_pd(x[h + 1]), _mm256_unpackhi_pd(a, b), sums);
+  }
+  return sums;
+}
+
 // totals[i] for Groups vectors of rows that each stand in a run along k: squares of them are transposed, so that lanes
 // are rows.
 template <class T, int Groups>
 void run_tile(const T* const* runs, const T* x, GemmAxis xs, std::int64_t k, T* totals) {
   using V = Vec<T>;
   constexpr std::int64_t L = kLanes<T>;
+  T others[kGemmBlockK];
   for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
     typename V::Type acc[Groups];
     for (auto& v : acc) v = V::zero();
     const std::int64_t end = std::min(k, k0 + kGemmBlockK);
-    std::int64_t p = k0;
-    for (; p + L <= end; p += L) {
-      alignas(32) T square[Groups][L * L];
-      for (int g = 0; g < Groups; ++g) transpose_square(runs + g * L, p, square[g]);
-      for (std::int64_t q = 0; q < L; ++q) {
-        const auto u = V::all(x[xs.at(p + q)]);
-#pragma GCC unroll 4
-        for (int g = 0; g < Groups; ++g) acc[g] = V::madd(u, V::load(square[g] + q * L), acc[g]);
-      }
+    const T* factors = x + k0;  // those of this block
+    if (!xs.is_unit()) {
+      for (std::int64_t p = k0; p < end; ++p) others[p - k0] = x[xs.at(p)];
+      factors = others;
     }
+    std::int64_t p = k0;
+    for (; p + L <= end; p += L)
+      for (int g = 0; g < Groups; ++g) acc[g] = madd_square(runs + g * L, p, factors + (p - k0), acc[g]);
     for (int g = 0; p < end && g < Groups; ++g) {  // what is left of the runs, with anything behind it
       alignas(32) T left[L][L], square[L * L];
       const T* rows[L];
@@ -52,7 +80,7 @@ void run_tile(const T* const* runs, const T* x, GemmAxis xs, std::int64_t k, T* 
       }
       transpose_square(rows, 0, square);
       for (std::int64_t q = 0; q < end - p; ++q)
-        acc[g] = V::madd(V::all(x[xs.at(p + q)]), V::load(square + q * L), acc[g]);
+        acc[g] = V::madd(V::all(factors[p - k0 + q]), V::load(square + q * L), acc[g]);
     }
     for (int g = 0; g < Groups; ++g) {
       T* to = totals + g * L;
@@ -65,7 +93,7 @@ void run_tile(const T* const* runs, const T* x, GemmAxis xs, std::int64_t k, T* 
 template <class T>
 void runs_times(const T* y, GemmAxis lanes, const T* x, GemmAxis xs, std::int64_t m, std::int64_t k, T* c,
                 std::int64_t step) {
-  constexpr int kGroups = 4;
+  constexpr int kGroups = 2;
   constexpr std::int64_t kMost = kGroups * kLanes<T>;
   const auto some = [&]<int Groups>(std::int64_t i) {
     const T* runs[Groups * kLanes<T>];
