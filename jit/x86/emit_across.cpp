@@ -1,4 +1,6 @@
 // Lanes are results.
+#include <bit>
+
 #include "jit/region/reduce.h"
 #include "jit/x86/reduce_emitter.h"
 
@@ -46,6 +48,21 @@ void ReduceEmitter::across_trip(Trip trip) {
   });
 }
 
+// Rounds go through memory in steps that no machine foresees: the last line of what they take, of those ahead. Its
+// first one, where there are two, is the last of the trip before.
+void ReduceEmitter::ask_for_lines(int loop) {
+  constexpr std::uint32_t kAhead = 3;  // rounds, as a shift
+  for (std::size_t k = 0; k < shape_.accesses.size(); ++k) {
+    const ShapeAccess& s = shape_.accesses[k];
+    if (s.inner != Inner::Unit || s.is_still || s.is_iota || e_.pointers[k].gp < 0) continue;
+    const auto size = static_cast<std::int32_t>(size_of(s.dtype));
+    const auto shift = static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint32_t>(size)));
+    a_.mov(ax::rax, e_.arg(arg_access(shape_, k) + 2 + loop));
+    a_.lea(ax::rax, ax::ptr(ax::gpq(static_cast<std::uint32_t>(e_.pointers[k].gp)), ax::rax, kAhead));
+    a_.prefetcht0(ax::ptr(ax::rax, Emission::kIndex, shift, shape_.lanes * size - 1));
+  }
+}
+
 // All rounds of the loops within, for one vector of results: their sums are in the record then, and the pointers where
 // they were. r13 counts the rounds of the innermost loop, rdi what is left of a group.
 void ReduceEmitter::across_rounds(const std::function<void()>& round) {
@@ -60,6 +77,7 @@ void ReduceEmitter::across_rounds(const std::function<void()>& round) {
   a_.align(aj::AlignMode::kCode, 32);
   a_.bind(again);
   round();
+  if (shape_.is_far) ask_for_lines(last);
   a_.dec(ax::edi);
   a_.jz(full);
   a_.bind(back);

@@ -80,6 +80,7 @@ class ReduceEmitter {
   void find_levels(Line l);
   void across();
   void across_trip(Trip trip);
+  void ask_for_lines(int loop);
   void across_rounds(const std::function<void()>& round);
   bool has_twin(std::size_t sum) const { return !twins_.empty() && twins_[sum].of != kNoTwin; }
   bool is_twin_of(std::size_t sum) const;

@@ -256,8 +256,8 @@ TripSet trips_of(const NestShape& s, std::span<const std::int64_t> args) {
 
 std::string key(const NestShape& s) {
   std::string k;
-  for (int v : {int{s.one}, static_cast<int>(s.schedule), s.is_direct | s.may_repeat << 1, s.loops, s.within, s.kept,
-                s.rows, s.lanes})
+  for (int v : {int{s.one}, static_cast<int>(s.schedule), s.is_direct | s.may_repeat << 1 | s.is_far << 2, s.loops,
+                s.within, s.kept, s.rows, s.lanes})
     put(k, static_cast<std::uint64_t>(v));
   for (std::size_t v : {s.accesses.size(), s.nodes.size(), s.stores.size()}) put(k, v);
   for (const ShapeAccess& a : s.accesses) {

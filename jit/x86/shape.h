@@ -68,6 +68,7 @@ struct NestShape {
   Schedule schedule = Schedule::Plain;
   bool is_direct = false;   // Along: one loop within the row, its lanes are those of the row's sum
   bool may_repeat = false;  // Plain, Across: a trip may be run again, as no store changes what it loads
+  bool is_far = false;      // Across: lines of a round are asked for some rounds before
   int lanes = 8;
   TripSet trips = kAllTrips;  // not in the key
   std::vector<ShapeAccess> accesses;

@@ -176,6 +176,13 @@ class ReductionShape {
     }
     NestShape& s = out_.shape;
     s.lanes = s.one ? kOneBytes / 8 : has8 && !has4 ? reg_bytes_ / 8 : reg_bytes_ / 4;
+    const bool is_far = s.schedule == Schedule::Across && goes_far();
+    widen(has4, has8, is_far);
+    s.is_far = is_far && has_long_rounds();
+  }
+
+  void widen(bool has4, bool has8, bool is_far) {
+    NestShape& s = out_.shape;
     const bool can_be_wide = std::ranges::all_of(
         n_.nodes, [&](const NestNode& n) { return never_calls(n, n_.nodes[n.in[0] == kNoNode ? 0 : n.in[0]].dtype); });
     if (!can_be_wide) return;
@@ -189,8 +196,7 @@ class ReductionShape {
     // Few nodes wait for their accumulators: several vectors at once. What is the same in all lanes is one in any case.
     const int most = 4 * s.lanes;
     const auto vectors = static_cast<std::size_t>(std::ranges::count(varies_, std::uint8_t{1}));
-    const bool is_far = vectors <= kFewNodes && goes_far();
-    const int line = is_far ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
+    const int line = is_far && vectors <= kFewNodes ? static_cast<int>(kLine) / (has4 ? 4 : 8) : 0;
     for (std::size_t nodes = std::max<std::size_t>(vectors, 1);
          (nodes <= 8 || s.lanes < line) && s.lanes < most && n_.loops[inner()].extent >= 2 * s.lanes; nodes *= 2)
       s.lanes *= 2;
@@ -207,6 +213,15 @@ class ReductionShape {
       if (std::abs(a.strides[inner()]) == 1) lines += rounds;
     }
     return lines > kSets * kWays;
+  }
+
+  // Short ones are many at a time in the machine, which waits for the memory of all of them at once.
+  bool has_long_rounds() const {
+    constexpr int kExtreme = 8, kLongRound = 12;  // vector operations: of a maximum beside another; of a round
+    auto work = static_cast<int>(std::ranges::count(varies_, std::uint8_t{1}));
+    for (const ShapeReduction& r : n_.reductions)
+      work += r.op == Op::reduce_max || r.op == Op::reduce_min ? kExtreme : 1;
+    return work * out_.shape.lanes * 4 / reg_bytes_ >= kLongRound;
   }
 
   // Along several loops of a row, of which all but the inner one come back to the same elements, and these are few.

@@ -110,6 +110,30 @@ TEST(Assembly, OfStrongZerosAndRows) {
     }
 }
 
+// Columns go from row to row, and so from page to page: lines are asked for ahead, but not where a round is over at
+// once.
+TEST(Assembly, OfColumnsOfTallArrays) {
+  for (const Op op : {Op::reduce_sum, Op::reduce_max})
+    for (const std::int64_t rows : {16, 2000}) {
+      Nest nest;
+      nest.extents = {rows, 1000};
+      nest.reduced = {1, 0};
+      nest.accesses = {{0, DType::F32, 0, {1000, 1}}};
+      nest.nodes.resize(1);
+      nest.nodes[0].kind = NestNodeKind::Load;
+      nest.reductions.push_back({op, 0, {1, DType::F32, 0, {0, 1}}});
+      const auto shaped = x86::take_apart(nest, 32);
+      ASSERT_TRUE(shaped);
+      EXPECT_EQ(shaped->shape.is_far, op == Op::reduce_max && rows == 2000) << rows;
+      asmjit::CodeHolder code;
+      code.init(asmjit::Environment::host());
+      asmjit::StringLogger log;
+      code.setLogger(&log);
+      ASSERT_TRUE(emit(shaped->shape, {false, false, true}, code));
+      EXPECT_EQ(std::string_view(log.data()).find("prefetcht0") != std::string_view::npos, shaped->shape.is_far);
+    }
+}
+
 TEST(Assembly, OfRandomLoops) {
   std::mt19937_64 rng(12);
   int made = 0;
