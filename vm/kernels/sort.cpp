@@ -79,15 +79,27 @@ Item* sort_items(Item* a, Item* other, std::int64_t n) {
   return a;
 }
 
+// The first `count` of them only, in `best`.
+void find_first(const Item* a, std::int64_t n, Item* best, std::int64_t count) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (found == count && a[i].key >= best[count - 1].key) continue;
+    std::int64_t j = found < count ? found++ : count - 1;
+    for (; j > 0 && best[j - 1].key > a[i].key; --j) best[j] = best[j - 1];
+    best[j] = a[i];
+  }
+}
+
 struct SortParams {
   std::int32_t axis;
   bool descending;
   std::vector<LoadKeys> keys;  // of the operands that are keys, the first one foremost
 };
 
-// Calls done(position of the lane, items in order) for every lane; `x` are the operands.
+// Calls done(position of the lane, items in order, at least the first `count`) for every lane; `x` are the operands.
 template <class Done>
-void sort_lanes(const KernelCall& call, const SortParams& p, Done done) {
+void sort_lanes(const KernelCall& call, const SortParams& p, std::int64_t count, Done done) {
+  constexpr std::int64_t kFew = 32;  // for which a place among those found is soon looked for
   const View& x = call.in[0];
   const std::int64_t n = x.dims[p.axis];
   auto* items = reinterpret_cast<Item*>(call.scratch);
@@ -104,8 +116,12 @@ void sort_lanes(const KernelCall& call, const SortParams& p, Done done) {
       std::int64_t at = 0;
       for (std::int32_t d = 0; d < key.rank; ++d) at += w.place(d) * key.strides[d];
       p.keys[k](key.data + at * size_of(key.dtype), key.strides[p.axis], p.descending, a, n);
-      Item* sorted = sort_items(a, other, n);
-      if (sorted != a) std::swap(a, other);
+      if (p.keys.size() == 1 && count > 0 && count <= kFew && count < n / 4) {
+        find_first(a, n, other, count);
+        std::swap(a, other);
+      } else if (sort_items(a, other, n) != a) {
+        std::swap(a, other);
+      }
     }
     done(w, a);
   }
@@ -154,19 +170,20 @@ struct OperandsParams {
 
 void run_sort(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const OperandsParams*>(params);
-  sort_lanes(call, p.sort, [&](const Walk<1>& w, const Item* items) {
+  sort_lanes(call, p.sort, call.in[0].dims[p.sort.axis], [&](const Walk<1>& w, const Item* items) {
     for (std::size_t k = 0; k < p.operands; ++k) put_elements(call.out[k], call.in[k], p.sort.axis, w, items);
   });
 }
 
 void run_argsort(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const SortParams*>(params);
-  sort_lanes(call, p, [&](const Walk<1>& w, const Item* items) { put_places(call.out[0], p.axis, w, items); });
+  sort_lanes(call, p, call.in[0].dims[p.axis],
+             [&](const Walk<1>& w, const Item* items) { put_places(call.out[0], p.axis, w, items); });
 }
 
 void run_topk(const KernelCall& call, const void* params) {
   const auto& p = *static_cast<const SortParams*>(params);
-  sort_lanes(call, p, [&](const Walk<1>& w, const Item* items) {
+  sort_lanes(call, p, call.out[0].dims[p.axis], [&](const Walk<1>& w, const Item* items) {
     put_elements(call.out[0], call.in[0], p.axis, w, items);
     put_places(call.out[1], p.axis, w, items);
   });
