@@ -26,9 +26,11 @@ constexpr std::uint32_t kFarthestItem = 256;  // from the product that all begin
 // Those of machine code.
 bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
 
+// Of some extents, at most kMany.
+constexpr std::int64_t kMany = std::int64_t{1} << 20;
 std::int64_t product(Dims dims, std::size_t from, std::size_t to) {
   std::int64_t n = 1;
-  for (std::size_t d = from; d < to; ++d) n = std::min(n * dims[d], std::int64_t{1} << 40);
+  for (std::size_t d = from; d < to; ++d) n = std::min(n * std::min(dims[d], kMany), kMany);
   return n;
 }
 
@@ -112,10 +114,11 @@ class LaneRuns {
       return cost_of_point * product(n->extents, lanes_.size(), n->extents.size());
     }
     const Instr* in = instr_of(k);
-    if (!in || !has_lanes(low_.sources[k].in[0].dtype)) return std::nullopt;
+    if (!in || (in->op != Op::dot_general && in->op != Op::concat && in->op != Op::pad)) return std::nullopt;
+    if (!has_lanes(low_.sources[k].in[0].dtype)) return std::nullopt;
     if (in->op == Op::dot_general) return cost_of_product(*in);
     const Dims to = dims(in->result());
-    if ((in->op != Op::concat && in->op != Op::pad) || !begins_with_lanes(to)) return std::nullopt;
+    if (!begins_with_lanes(to)) return std::nullopt;
     return product(to, lanes_.size(), to.size());
   }
 
@@ -160,8 +163,8 @@ class LaneRuns {
     }
   }
 
-  // Members that no other step stands between are left, in their order. `window`: all items from the first to the
-  // last: those before the nest, those behind it.
+  // Members that no other step must stand between are left, in their order. Of all items from the first member to the
+  // last, the others go before the nest, or behind it where they wait for it.
   void keep_together(std::vector<std::uint32_t>& before, std::vector<std::uint32_t>& behind) {
     std::ranges::sort(members_, {}, [&](std::uint32_t k) { return at_[k]; });
     const std::uint32_t first = at_[members_.front()], last = at_[members_.back()];

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 40;  // that a pad moves by, so that no place overflows
 constexpr std::size_t kMostPieces = 4;                     // each is a load at every point
-constexpr std::int64_t kShortRow = 32;                    // bytes, from which on a copy of it is as fast
+constexpr std::int64_t kShortRow = 32;                     // bytes, from which on a copy of it is as fast
 constexpr std::int64_t kWorthAStep = 4096;                 // points of a nest beside which a check is little
 constexpr std::size_t kMostChecks = 64;                    // that one is compared with
 

@@ -12,7 +12,7 @@ constexpr auto kTooMany = static_cast<std::int64_t>(kMaxUnrolled) + 1;
 }
 
 Unroller::Unroller(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan, Strides lanes)
-    : t_(t), flat_(flat), low_(low), plan_(plan), lanes_(std::move(lanes)), values_(low.bases.size()) {
+    : t_(t), flat_(flat), low_(low), plan_(plan), lanes_(std::move(lanes)) {
   out_.extents = lanes_;
   out_.reduced.assign(lanes_.size(), 0);
 }
@@ -157,12 +157,13 @@ std::uint32_t Unroller::element(const Access& a, const Index& at, bool has) {
   Strides strides = lane_strides(a, has);
   const std::int64_t o = offset(a, at);
   if (b.kind == PlanBase::Kind::Param && !is_part_) return load(b.index, a.dtype, o, std::move(strides));
-  const Elements& e = values_[a.base];
+  const auto written = values_.find(a.base);
   if (b.kind == PlanBase::Kind::Const) {
     const std::uint32_t number = constant(b, a.dtype, o, strides);
     if (number != kNoNode) return number;
   }
-  if (is_part_ && e.nodes.empty()) return load(a.base, a.dtype, o, std::move(strides));
+  if (written == values_.end()) return is_part_ ? load(a.base, a.dtype, o, std::move(strides)) : kNoNode;
+  const Elements& e = written->second;
   const auto it = e.nodes.find(o);
   return it == e.nodes.end() || e.lanes != strides || dtype(it->second) != a.dtype ? kNoNode : it->second;
 }

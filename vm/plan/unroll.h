@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 #include "vm/plan/lookup.h"
 #include "vm/plan/lower.h"
@@ -115,7 +116,7 @@ class Unroller {
   std::uint32_t source_ = 0;  // of the step at hand: NestSource
   bool is_part_ = false;      // of some items
   std::vector<std::uint32_t> kept_;
-  std::vector<Elements> values_;  // per base
+  std::unordered_map<std::uint32_t, Elements> values_;  // by base
   std::map<std::tuple<std::uint32_t, std::int64_t, Strides>, std::uint32_t> loads_;
   std::uint32_t outside_ = kNoNode;
   Nest out_;
