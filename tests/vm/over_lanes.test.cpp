@@ -104,7 +104,9 @@ void check(std::string_view callee, std::vector<std::vector<std::int64_t>> shape
     TierOptions tier;
     tier.tier = which;  // auto: the first call is interpreted
     test::Made made(tier, kProgram, callee, in);
-    EXPECT_EQ(products(*made.f.plan), left);
+    if (NestCompiler::is_available()) {
+      EXPECT_EQ(products(*made.f.plan), left);
+    }
     PlanOptions apart;
     apart.fuse.enabled = false;
     PlanCache plain(apart);
