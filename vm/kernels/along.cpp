@@ -16,12 +16,12 @@ struct AlongParams {
   bool reverse = false;
 };
 
-// Calls lane(offset in x, offset in out) for every position of the other dims. Strides of out where it lacks the axis
-// are given without it.
+// Calls lane(offset in x, offset in out) for every position of the other dims than `axis` and `within`. Strides of out
+// where it lacks the axis are given without it.
 template <class F>
-void for_lanes(const View& x, std::int32_t axis, const std::int64_t* out_strides, F lane) {
+void for_lanes(const View& x, std::int32_t axis, const std::int64_t* out_strides, F lane, std::int32_t within = -1) {
   std::int64_t dims[kMaxRank];
-  for (std::int32_t d = 0; d < x.rank; ++d) dims[d] = d == axis ? 1 : x.dims[d];
+  for (std::int32_t d = 0; d < x.rank; ++d) dims[d] = d == axis || d == within ? 1 : x.dims[d];
   Walk<2> w(x.rank, dims);
   w.strides(0, x.strides);
   w.strides(1, out_strides);
@@ -77,20 +77,16 @@ void cumulate_columns(const KernelCall& call, const AlongParams& p) {
   const View &x = call.in[0], &out = call.out[0];
   const std::int32_t last = x.rank - 1;
   const std::int64_t n = x.dims[p.axis], columns = x.dims[last], step_x = x.strides[last], step_out = out.strides[last];
-  std::int64_t dims[kMaxRank];
-  for (std::int32_t d = 0; d < x.rank; ++d) dims[d] = d == p.axis || d == last ? 1 : x.dims[d];
-  Walk<2> w(x.rank, dims);
-  w.strides(0, x.strides);
-  w.strides(1, out.strides);
-  for (; n > 0 && w.more(); w.next())
+  if (n == 0) return;
+  const auto columns_of = [&](std::int64_t at_x, std::int64_t at_out) {
     for (std::int64_t c = 0; c < columns; c += kColumns) {
       typename E::Value acc[kColumns];
       const std::int64_t some = std::min(columns - c, kColumns);
       for (std::int64_t i = 0; i < n; ++i) {
         const std::int64_t row = p.reverse ? n - 1 - i : i;
         const auto* from =
-            reinterpret_cast<const typename E::Stored*>(x.data) + w.at(0) + row * x.strides[p.axis] + c * step_x;
-        auto* to = reinterpret_cast<typename E::Stored*>(out.data) + w.at(1) + row * out.strides[p.axis] + c * step_out;
+            reinterpret_cast<const typename E::Stored*>(x.data) + at_x + row * x.strides[p.axis] + c * step_x;
+        auto* to = reinterpret_cast<typename E::Stored*>(out.data) + at_out + row * out.strides[p.axis] + c * step_out;
         for (std::int64_t j = 0; j < some; ++j) {
           const auto v = E::load(from[j * step_x]);
           acc[j] = i == 0 ? v : step(p.op, acc[j], v);
@@ -98,6 +94,8 @@ void cumulate_columns(const KernelCall& call, const AlongParams& p) {
         }
       }
     }
+  };
+  for_lanes(x, p.axis, out.strides, columns_of, last);
 }
 
 template <class E>

@@ -54,10 +54,16 @@ void resolve_row(IndexMode mode, DType dtype, const std::byte* from, std::int64_
 // All of them, in row-major order; their number.
 std::int64_t resolve_all(const IndexParams& p, const View& idx, std::int64_t bound, std::int64_t* places,
                          IndexFailure* failure) {
-  const std::int32_t last = std::max(idx.rank - 1, 0);
-  const std::int64_t row = idx.rank == 0 ? 1 : idx.dims[last], step = idx.rank == 0 ? 1 : idx.strides[last];
-  std::int64_t n = 0;
-  Walk<1> w(last, idx.dims);
+  std::int32_t outer = idx.rank;  // dims behind it go on evenly
+  std::int64_t row = 1, step = 1, n = 0;
+  for (; outer > 0; --outer) {
+    const std::int64_t extent = idx.dims[outer - 1], stride = idx.strides[outer - 1];
+    if (extent == 1) continue;
+    if (row != 1 && stride != row * step) break;
+    if (row == 1) step = stride;
+    row *= extent;
+  }
+  Walk<1> w(outer, idx.dims);
   w.strides(0, idx.strides);
   for (; w.more(); w.next(), n += row)
     resolve_row(p.mode, idx.dtype, idx.data + w.at(0) * size_of(idx.dtype), step, row, bound, n, 1, places + n,
@@ -131,7 +137,7 @@ void run_take(const KernelCall& call, const void* params) {
       continue;
     }
     for (std::int64_t k = 0; k < n; ++k, to += post * size) {
-      const std::byte* from = x.data + (pre.at(0) + places[k] * x.strides[p.axis]) * size;
+      const std::byte* from = x.data + (pre.at(0) + std::max<std::int64_t>(places[k], 0) * x.strides[p.axis]) * size;
       if (places[k] == kOutside)
         for (std::int64_t e = 0; e < post; ++e) std::memcpy(to + e * size, nothing, static_cast<std::size_t>(size));
       else if (has_dense_rows)

@@ -14,6 +14,23 @@
 
 namespace tfvm {
 
+Access factor_access(const AttrTable& attrs, AttrId at, std::size_t side, Access operand, std::size_t rank) {
+  const Ints batch = attrs.get_ints_at(at, Key::batch, side), contract = attrs.get_ints_at(at, Key::contract, side);
+  const std::vector<std::int64_t> own = operand.strides;
+  std::size_t free = side == 0 ? batch.size() : rank + batch.size() + contract.size() - own.size();
+  std::vector<std::int64_t> strides(rank + contract.size(), 0);
+  for (std::size_t d = 0; d < own.size(); ++d) {
+    const auto axis = static_cast<std::int64_t>(d);
+    const auto b = std::ranges::find(batch, axis), c = std::ranges::find(contract, axis);
+    const auto place = b != batch.end()      ? static_cast<std::size_t>(b - batch.begin())
+                       : c != contract.end() ? rank + static_cast<std::size_t>(c - contract.begin())
+                                             : free++;
+    strides[place] = own[d];
+  }
+  operand.strides = strides;
+  return operand;
+}
+
 bool is_dense(const Access& a, Dims dims) {
   return Layout{{dims.begin(), dims.end()}, a.strides, a.offset}.is_row_major();
 }
@@ -263,19 +280,9 @@ class Lowering {
     if (t_.attrs.has(in.attrs, Key::accum) && t_.attrs.get_dtype(in.attrs, Key::accum) != d) return false;
     const Dims out_dims = dims(in.result());
     std::vector<Access> operands;
-    std::size_t free = 0;
     for (std::size_t s = 0; s < 2; ++s) {
-      Access a = access(in.operands[s]);
-      const std::vector<std::int64_t> own = std::exchange(a.strides, std::vector<std::int64_t>(out_dims.size(), 0));
-      const Ints batch = t_.attrs.get_ints_at(in.attrs, Key::batch, s);
-      for (std::size_t k = 0; k < batch.size(); ++k) a.strides[k] = own[static_cast<std::size_t>(batch[k])];
-      if (s == 0) free = batch.size();
-      const Ints contract = t_.attrs.get_ints_at(in.attrs, Key::contract, s);
-      for (std::size_t k = 0; k < own.size(); ++k) {
-        const auto axis = static_cast<std::int64_t>(k);
-        if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contract, axis) == contract.end())
-          a.strides[free++] = own[k];
-      }
+      Access a = factor_access(t_.attrs, in.attrs, s, access(in.operands[s]), out_dims.size());
+      a.strides = std::span<const std::int64_t>(a.strides.data(), out_dims.size());
       operands.push_back(std::move(a));
     }
     const Access& out = define(in.result());

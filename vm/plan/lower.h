@@ -48,7 +48,11 @@ struct Lowered {
 // `avx512`: of make_kernel.
 Result<Lowered> lower(const Tables& t, const FlatBody& flat, bool avx512 = true);
 
-// ScanRow-major, wherever it begins.
+// Operand `side` of a product over the `rank` dims of what it gives, then the contracted ones; 0 along dims that it has
+// not. `operand`: over its own dims.
+Access factor_access(const AttrTable& attrs, AttrId at, std::size_t side, Access operand, std::size_t rank);
+
+// Row-major, wherever it begins.
 bool is_dense(const Access& a, Dims dims);
 
 }  // namespace tfvm

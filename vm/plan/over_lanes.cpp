@@ -23,9 +23,6 @@ constexpr std::int64_t kMostCost = 2048;      // of a nest's point
 constexpr std::size_t kMostMembers = 64;      // items that become one nest
 constexpr std::uint32_t kFarthestItem = 256;  // from the product that all begins with
 
-// Those of machine code.
-bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
-
 // Of some extents, at most kMany.
 constexpr std::int64_t kMany = std::int64_t{1} << 20;
 std::int64_t product(Dims dims, std::size_t from, std::size_t to) {
@@ -67,11 +64,10 @@ class LaneRuns {
 
   Dims dims(ValueId v) const { return t_.types.dims(flat_.body.type(v)); }
 
-  const Instr* instr_of(std::uint32_t k) {
+  std::optional<Instr> instr_of(std::uint32_t k) const {
     if (low_.items[k].nest || low_.sources[k].is_check || low_.sources[k].instr >= flat_.body.num_instrs())
-      return nullptr;
-    instr_ = flat_.body.instr(low_.sources[k].instr);
-    return &*instr_;
+      return std::nullopt;
+    return flat_.body.instr(low_.sources[k].instr);
   }
 
   std::size_t dims_of_first(const Instr& dot) const {
@@ -81,7 +77,7 @@ class LaneRuns {
   // The lanes that a product is for: as few leading dims of what it gives, or of those of its second operand, as leave
   // it small.
   bool set_lanes(std::uint32_t k) {
-    const Instr* in = instr_of(k);
+    const std::optional<Instr> in = instr_of(k);
     if (!in || in->op != Op::dot_general) return false;
     const Dims to = dims(in->result());
     const std::size_t own = dims_of_first(*in);
@@ -101,7 +97,7 @@ class LaneRuns {
   }
 
   // nullopt: not over these lanes.
-  std::optional<std::int64_t> cost_of(std::uint32_t k) {
+  std::optional<std::int64_t> cost_of(std::uint32_t k) const {
     if (const std::optional<Nest>& n = low_.items[k].nest) {
       if (!begins_with_lanes(n->extents) ||
           !std::ranges::none_of(std::span(n->reduced).first(lanes_.size()), std::identity{}))
@@ -113,7 +109,7 @@ class LaneRuns {
       }
       return cost_of_point * product(n->extents, lanes_.size(), n->extents.size());
     }
-    const Instr* in = instr_of(k);
+    const std::optional<Instr> in = instr_of(k);
     if (!in || (in->op != Op::dot_general && in->op != Op::concat && in->op != Op::pad)) return std::nullopt;
     if (!has_lanes(low_.sources[k].in[0].dtype)) return std::nullopt;
     if (in->op == Op::dot_general) return cost_of_product(*in);
@@ -282,7 +278,6 @@ class LaneRuns {
   std::uint32_t stamp_ = 0;
   Strides lanes_;
   std::vector<std::uint32_t> members_;
-  std::optional<Instr> instr_;
 };
 
 }  // namespace

@@ -157,11 +157,11 @@ std::uint32_t Unroller::element(const Access& a, const Index& at, bool has) {
   Strides strides = lane_strides(a, has);
   const std::int64_t o = offset(a, at);
   if (b.kind == PlanBase::Kind::Param && !is_part_) return load(b.index, a.dtype, o, std::move(strides));
-  const auto written = values_.find(a.base);
   if (b.kind == PlanBase::Kind::Const) {
     const std::uint32_t number = constant(b, a.dtype, o, strides);
     if (number != kNoNode) return number;
   }
+  const auto written = values_.find(a.base);
   if (written == values_.end()) return is_part_ ? load(a.base, a.dtype, o, std::move(strides)) : kNoNode;
   const Elements& e = written->second;
   const auto it = e.nodes.find(o);

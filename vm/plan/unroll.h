@@ -19,6 +19,9 @@ inline bool is_unrolled(Op op) {
   return op == Op::concat || op == Op::pad || op == Op::dot_general || op == Op::dynamic_slice || is_lookup(op);
 }
 
+// Dtypes that have lanes in machine code.
+inline bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
+
 // The first of the lanes' dims in what a product gives: those before all others, or before those of its second operand
 // alone, which follow the `own` dims of the first.
 std::optional<std::size_t> lanes_of_product(Dims to, std::size_t own, Dims lanes);
@@ -87,7 +90,6 @@ class Unroller {
   bool concat(const Instr& in, const ItemSource& s);
   bool pad(const Instr& in, const ItemSource& s);
   bool dot(const Instr& in, const ItemSource& s);
-  Access factor(const Instr& dot, const ItemSource& s, std::size_t side, std::size_t rank) const;
   Strides chain(const Instr& dot) const;  // the extents of its contracted dims
 
   // unroll_lookup.cpp

@@ -1,7 +1,6 @@
 // What is unrolled beside elementwise nests: reductions over small dims, concat, pad, small dots; in the orders of
 // language.md, so that bits stay the same.
 #include <algorithm>
-#include <utility>
 
 #include "jit/region/build.h"
 #include "jit/region/reduce.h"
@@ -138,25 +137,6 @@ Strides Unroller::chain(const Instr& dot) const {
   return extents;
 }
 
-// An operand of a product over the dims of what it gives, then the contracted ones; 0 along dims that it has not.
-Access Unroller::factor(const Instr& dot, const ItemSource& s, std::size_t side, std::size_t rank) const {
-  const Ints batch = t_.attrs.get_ints_at(dot.attrs, Key::batch, side);
-  const Ints contract = t_.attrs.get_ints_at(dot.attrs, Key::contract, side);
-  std::size_t free = batch.size();
-  if (side == 1) free = rank - (dims(dot.operands[1]).size() - batch.size() - contract.size());
-  Access a = s.in[side];
-  const auto own = std::exchange(a.strides, Strides(rank + contract.size(), 0));
-  for (std::size_t d = 0; d < own.size(); ++d) {
-    const auto axis = static_cast<std::int64_t>(d);
-    const auto b = std::ranges::find(batch, axis), c = std::ranges::find(contract, axis);
-    const auto place = b != batch.end()      ? static_cast<std::size_t>(b - batch.begin())
-                       : c != contract.end() ? rank + static_cast<std::size_t>(c - contract.begin())
-                                             : free++;
-    a.strides[place] = own[d];
-  }
-  return a;
-}
-
 std::optional<std::size_t> lanes_of_product(Dims to, std::size_t own, Dims lanes) {
   if (lanes.empty()) return std::nullopt;
   for (const std::size_t first : {std::size_t{0}, own})
@@ -174,7 +154,8 @@ bool Unroller::dot(const Instr& in, const ItemSource& s) {
   for (std::int64_t e : steps) length = std::min(length * e, kMaxChain + 1);
   if (length > kMaxChain) return false;
   const Dims given = dims(in.result());
-  Access x = factor(in, s, 0, given.size()), y = factor(in, s, 1, given.size()), out = result_access(in, s);
+  Access x = factor_access(t_.attrs, in.attrs, 0, s.in[0], given.size());
+  Access y = factor_access(t_.attrs, in.attrs, 1, s.in[1], given.size()), out = result_access(in, s);
   Strides to(given.begin(), given.end());
   const std::size_t own = dims(in.operands[0]).size() - steps.size();  // dims that x has
   const std::optional<std::size_t> first = lanes_of_product(to, own, lanes_);

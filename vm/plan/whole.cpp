@@ -26,9 +26,6 @@ std::int64_t cost_of_nodes(const Nest& n) {
 // Points that a vector goes through, those of a last trip that are not there included.
 std::int64_t in_trips(std::int64_t points) { return (points + 7) / 8 * 8; }
 
-// Those of machine code.
-bool has_lanes(DType d) { return d == DType::Bool || (!is_complex(d) && (size_of(d) == 4 || size_of(d) == 8)); }
-
 }  // namespace
 
 std::optional<Nest> whole_nest(const Tables& t, const FlatBody& flat, const Lowered& low, const Plan& plan) {
