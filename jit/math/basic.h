@@ -56,23 +56,24 @@ typename B::F nextafter(B b, typename B::F x, typename B::F y) {
   return b.select((x != x), x, b.select(y != y, y, result));
 }
 
-/// `chosen`, or the NaN among a and b.
+/// A NaN where x or y is one, of which only what is said of all NaNs can be counted on, else `chosen`. All of its bits
+/// are set, so that a mask is its select.
 template <class B>
-typename B::F nan_of(B b, typename B::F x, typename B::F y, typename B::F chosen) {
-  return b.select(x != x, x, b.select(y != y, y, chosen));
+typename B::F nan_or(B b, typename B::F x, typename B::F y, typename B::F chosen) {
+  return b.select((x != x) | (y != y), b.from_bits(typename B::Int{-1}), chosen);
 }
 
-/// NaN wins; -0 < +0.
+/// NaN wins; -0 < +0. The two choices differ where x and y are equal, and there only of zeros (or NaN).
 template <class B>
 typename B::F max(B b, typename B::F x, typename B::F y) {
-  const auto equal = b.from_bits(b.bits(x) & b.bits(y));  // differs from x only for zeros
-  return nan_of(b, x, y, b.select(x == y, equal, b.select(x > y, x, y)));
+  const auto one = b.select(x > y, x, y), other = b.select(y > x, y, x);
+  return nan_or(b, x, y, b.from_bits(b.bits(one) & b.bits(other)));
 }
 
 template <class B>
 typename B::F min(B b, typename B::F x, typename B::F y) {
-  const auto equal = b.from_bits(b.bits(x) | b.bits(y));
-  return nan_of(b, x, y, b.select(x == y, equal, b.select(x < y, x, y)));
+  const auto one = b.select(x < y, x, y), other = b.select(y < x, y, x);
+  return nan_or(b, x, y, b.from_bits(b.bits(one) | b.bits(other)));
 }
 
 template <class B>

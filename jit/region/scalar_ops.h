@@ -80,24 +80,26 @@ struct Rem {
       return b == 0 ? a : static_cast<T>(a % b);
   }
 };
-// NaN propagates (the first operand's before the second's); -0 < +0.
+// As math::max and math::min: any NaN gives the one whose bits are all set; -0 < +0.
+template <class T>
+T nan_or(T a, T b, BitsOf<T> chosen) {
+  return from_bits<T>((a != a) | (b != b) ? static_cast<BitsOf<T>>(-1) : chosen);
+}
 struct Max {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (kFloat<T>) {
-      const T larger = ((a > b) | (a != a)) ? a : b;
-      return a == b ? from_bits<T>(bits_of(a) & bits_of(b)) : larger;
-    } else
+    if constexpr (kFloat<T>)
+      return nan_or<T>(a, b, bits_of(a > b ? a : b) & bits_of(b > a ? b : a));
+    else
       return a > b ? a : b;
   }
 };
 struct Min {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (kFloat<T>) {
-      const T smaller = ((a < b) | (a != a)) ? a : b;
-      return a == b ? from_bits<T>(bits_of(a) | bits_of(b)) : smaller;
-    } else
+    if constexpr (kFloat<T>)
+      return nan_or<T>(a, b, bits_of(a < b ? a : b) | bits_of(b < a ? b : a));
+    else
       return a < b ? a : b;
   }
 };

@@ -246,6 +246,12 @@ void Body::select(LaneId v) {
     a_.emit(I::kIdVandps, r_.out(v), m, yes);
     return;
   }
+  const LaneInst& first = code_[i.in[1]];
+  if (!e_.is_avx512 && first.op == LaneOp::Const && first.bits == (is4 ? 0xffffffffu : ~std::uint64_t{0})) {
+    const auto no = r_.any(i.in[2]);
+    a_.emit(I::kIdVorps, r_.out(v), m, no);
+    return;
+  }
   const ax::Reg no = r_.reg(i.in[2]);
   const auto yes = r_.any(i.in[1]);
   const ax::Reg to = r_.out(v);

@@ -120,6 +120,12 @@ bool LaneCode::is_extreme(LaneInst& select) const {
   return true;
 }
 
+// What is asked for NaN by comparing it with itself.
+LaneId LaneCode::asked_for_nan(LaneId mask) const {
+  const LaneInst& m = insts_[mask];
+  return m.op == LaneOp::Compare && m.in[0] == m.in[1] && (m.imm == 0x03 || m.imm == 0x04) ? m.in[0] : kNoLane;
+}
+
 // Negations are exact, so they go into the sums and products that take them.
 LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) {
   LaneInst inst{o, static_cast<std::uint8_t>(width), static_cast<std::uint8_t>(imm), {a, b, c}, 0};
@@ -130,6 +136,9 @@ LaneId LaneCode::op(LaneOp o, int width, LaneId a, LaneId b, LaneId c, int imm) 
     }
   };
   if (o == LaneOp::Select && is_extreme(inst)) return add(inst);
+  if (o == LaneOp::MaskOr && a != b && asked_for_nan(a) != kNoLane && asked_for_nan(b) != kNoLane &&
+      insts_[a].width == insts_[b].width)
+    return op(LaneOp::Compare, insts_[a].width, asked_for_nan(a), asked_for_nan(b), kNoLane, 0x03);
   if (o == LaneOp::Fma) strip(0, 1), strip(1, 1), strip(2, 2);
   if (o == LaneOp::Add && a == b && negated(a) != kNoLane)  // -x - x, which has the sign that -(x + x) has
     return op(LaneOp::Xor, width, op(LaneOp::Add, width, negated(a), negated(a)),

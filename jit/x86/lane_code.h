@@ -89,6 +89,7 @@ class LaneCode {
  private:
   bool is_extreme(LaneInst& select) const;  // then it is one
   LaneId negated(LaneId v) const;           // x of -x, kNoLane of all else
+  LaneId asked_for_nan(LaneId mask) const;  // x of x != x, kNoLane of all else
   LaneId append(const LaneInst& inst);
   void grow();
 

@@ -1,4 +1,6 @@
-// Ops of 32- and 64-bit integers. What has no row (division, powers, counts of bits) is called.
+// Ops of 32- and 64-bit integers. What has no row (division of 64 bits, powers, counts of bits) is called.
+#include <bit>
+
 #include "jit/x86/lower.h"
 
 namespace tfvm::x86 {
@@ -35,6 +37,48 @@ struct Ints {
     return op(LaneOp::IAdd, op(LaneOp::MulWide, a, b), shift(LaneOp::Shl, cross, 32));
   }
 };
+
+// Division of 32 bits through doubles: a register of 4-byte lanes and the two of 8-byte lanes that it fills.
+struct Quotients {
+  LaneCode& c;
+  bool is_signed;
+
+  LaneId op(LaneOp o, LaneId a, LaneId b = kNoLane, int imm = 0) const { return c.op(o, 8, a, b, kNoLane, imm); }
+  LaneId number(double v) const { return c.constant(8, std::bit_cast<std::uint64_t>(v)); }
+  // Without a sign: less 2^31 in the integer, and more by it in the double.
+  LaneId moved(LaneId v) const { return is_signed ? v : c.op(LaneOp::Xor, 4, v, c.constant(4, 0x80000000u)); }
+  LaneId wide(LaneId v, int half) const {
+    const LaneId d = op(LaneOp::IntToDouble, moved(v), kNoLane, half);
+    return is_signed ? d : op(LaneOp::Add, d, number(0x1p31));
+  }
+  // (|a| + 1/2) / |b| is at least 1 / (2 |b|) from the next integers, more than the two roundings of a product with the
+  // reciprocal move it: less than 2^-21 / |b|. So one division serves all that are divided by one b.
+  LaneId half_of(LaneId a, LaneId b, int half) const {
+    const LaneId x = wide(a, half), sign = op(LaneOp::And, x, c.constant(8, std::uint64_t{1} << 63));
+    const LaneId away = op(LaneOp::Add, x, op(LaneOp::Or, sign, number(0.5)));
+    const LaneId q = op(LaneOp::Mul, away, op(LaneOp::Div, number(1), wide(b, half)));
+    return is_signed ? q : op(LaneOp::Sub, op(LaneOp::Round, q, kNoLane, 11), number(0x1p31));
+  }
+  // What is outside is MIN / -1, which is the least integer, or by zero.
+  LaneId quotient(LaneId a, LaneId b, bool is_whole) const {
+    const LaneId low = half_of(a, b, 0), high = is_whole ? half_of(a, b, 1) : kNoLane;
+    const LaneId q = moved(c.op(LaneOp::DoubleToInt, 4, low, high));
+    return c.op(LaneOp::Select, 4, c.op(LaneOp::IEq, 4, b, c.constant(4, 0)), c.constant(4, 0xffffffffu), q);
+  }
+  LaneId rest(LaneId a, LaneId b, bool is_whole) const {
+    return c.op(LaneOp::ISub, 4, a, c.op(LaneOp::IMul, 4, quotient(a, b, is_whole), b));
+  }
+};
+
+template <auto Fn>
+bool quotients(Lowering& low, const NestNode& n, Lanes& out) {
+  if (n.dtype != DType::I32 && n.dtype != DType::U32) return false;
+  const Quotients q{low.code(), n.dtype == DType::I32};
+  const auto &a = low.value(n.in[0]).parts, &b = low.value(n.in[1]).parts;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    out.parts.push_back((q.*Fn)(a[k], b[k], low.code().parts(8) > static_cast<int>(2 * k) + 1));
+  return true;
+}
 
 template <class Fn>
 bool each_part(Lowering& low, const NestNode& n, Lanes& out, Fn fn) {
@@ -83,11 +127,25 @@ constexpr auto kShr = [](const Ints& i, LaneId a, LaneId b, LaneId) {
 };
 
 constexpr LowerRow kRows[] = {
-    {Op::add, &row<kAdd>}, {Op::sub, &row<kSub>},  {Op::mul, &row<kMul>},     {Op::zmul, &row<kMul>},
-    {Op::neg, &row<kNeg>}, {Op::abs, &row<kAbs>},  {Op::sign, &row<kSign>},   {Op::square, &row<kSquare>},
-    {Op::max, &row<kMax>}, {Op::min, &row<kMin>},  {Op::clamp, &row<kClamp>}, {Op::and_, &row<kAnd>},
-    {Op::or_, &row<kOr>},  {Op::xor_, &row<kXor>}, {Op::not_, &row<kNot>},    {Op::shl, &row<kShl>},
+    {Op::add, &row<kAdd>},
+    {Op::sub, &row<kSub>},
+    {Op::mul, &row<kMul>},
+    {Op::zmul, &row<kMul>},
+    {Op::neg, &row<kNeg>},
+    {Op::abs, &row<kAbs>},
+    {Op::sign, &row<kSign>},
+    {Op::square, &row<kSquare>},
+    {Op::max, &row<kMax>},
+    {Op::min, &row<kMin>},
+    {Op::clamp, &row<kClamp>},
+    {Op::and_, &row<kAnd>},
+    {Op::or_, &row<kOr>},
+    {Op::xor_, &row<kXor>},
+    {Op::not_, &row<kNot>},
+    {Op::shl, &row<kShl>},
     {Op::shr, &row<kShr>},
+    {Op::div, &quotients<&Quotients::quotient>},
+    {Op::rem, &quotients<&Quotients::rest>},
 };
 
 }  // namespace

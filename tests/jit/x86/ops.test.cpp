@@ -59,11 +59,13 @@ class EveryOp : public testing::Test {
  protected:
   std::mt19937_64 rng{5};
   void check(Op op, DType out, const std::vector<DType>& in) {
+    for (std::int64_t n : {1, 5, 8, 19, 3000}) check(op, nest_of(rng, op, out, in, n), n);
+  }
+  void check(Op op, const RandomNest& made, std::int64_t n) {
     for (const CodeTarget& target : code_targets()) {
       NestCompiler compiler(target.isa, target.few_registers);
-      for (std::int64_t n : {1, 5, 8, 19, 3000})
-        ASSERT_EQ(compare_tiers(compiler, nest_of(rng, op, out, in, n), static_cast<unsigned>(n)), Compared::Equal)
-            << name(op) << " of " << name(in.back()) << " to " << name(out) << " n " << n << ' ' << text(target);
+      ASSERT_EQ(compare_tiers(compiler, made, static_cast<unsigned>(n)), Compared::Equal)
+          << name(op) << " to " << name(made.nest.accesses.back().dtype) << " n " << n << ' ' << text(target);
     }
   }
 };
@@ -96,6 +98,23 @@ TEST_F(EveryOp, OfHalves) {
       if (from != d) check(Op::cast, d, {from});
     for (DType to : kLaneTypes) check(Op::cast, to, {d});
   }
+}
+
+// Next to whole quotients, where a rounding would show.
+TEST_F(EveryOp, DivisionOfMultiples) {
+  constexpr std::int64_t n = 4000;
+  for (DType d : {DType::I32, DType::U32})
+    for (Op op : {Op::div, Op::rem}) {
+      RandomNest made = nest_of(rng, op, d, {d, d}, n);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto by = static_cast<std::uint32_t>(rng() >> (33 + rng() % 31));
+        const auto a = static_cast<std::uint32_t>(rng() % ((std::uint64_t{1} << 31) / (by + 1ull))) * by +
+                       static_cast<std::uint32_t>(i % 3) - 1;
+        std::memcpy(made.memory[0].data() + 4 * i, &a, 4);
+        std::memcpy(made.memory[1].data() + 4 * i, &by, 4);
+      }
+      check(op, made, n);
+    }
 }
 
 TEST_F(EveryOp, Select) {
