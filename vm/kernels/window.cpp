@@ -38,6 +38,8 @@ struct RowFns {
   void (*start)(void* acc, std::int64_t places, Op combine);
   void (*along)(const void* x, std::int64_t step, std::int64_t n, void* acc);  // of one place: x[0], x[step], …
   void (*across)(const void* x, std::int64_t n, void* acc);                    // acc[i] with x[i]
+  // acc[i * acc_step] with x[i * step]
+  void (*spread)(const void* x, std::int64_t step, std::int64_t n, void* acc, std::int64_t acc_step);
   void (*store)(const void* acc, std::int64_t places, void* to);
 };
 
@@ -65,6 +67,13 @@ void add_across(const void* x, std::int64_t n, void* acc) {
   for (std::int64_t o = 0; o < n; ++o) to[o] = F{}(to[o], E::load(from[o]));
 }
 
+template <class E, class F>
+void add_spread(const void* x, std::int64_t step, std::int64_t n, void* acc, std::int64_t acc_step) {
+  const auto* from = static_cast<const typename E::Stored*>(x);
+  auto* to = static_cast<typename E::Value*>(acc);
+  for (std::int64_t k = 0; k < n; ++k) to[k * acc_step] = F{}(to[k * acc_step], E::load(from[k * step]));
+}
+
 // Sums and products are the same for integers with and without a sign.
 template <class E, class T = typename E::Value>
 struct WrappingOf {
@@ -79,7 +88,7 @@ using Wrapping = typename WrappingOf<E>::Type;
 
 template <class E, class F>
 constexpr RowFns row_fns() {
-  return {start_row<E>, add_along<E, F>, add_across<E, F>, store_row<E>};
+  return {start_row<E>, add_along<E, F>, add_across<E, F>, add_spread<E, F>, store_row<E>};
 }
 
 RowFns find_row_fns(DType d, Op combine) {
@@ -138,22 +147,34 @@ struct WindowRow {
   // window, so that the loop is over places.
   void add(const std::byte* x, std::byte* acc) const {
     constexpr std::int64_t kLong = 4096;
-    if (dim.base_dilation != 1 || dim.size > kLong) {
+    if (dim.size > kLong || (dim.base_dilation != 1 && dim.stride != 1)) {
       for (std::int64_t o = 0; o < places; ++o) {
         const WindowRun run = window_run(dim, n, o);
         fns.along(x + run.first * stride * size, run.step * stride, run.count, acc + o * acc_size);
       }
       return;
     }
-    for (std::int64_t w = 0; w < dim.size; ++w) {
-      // Place o reads element o * dim.stride + shift.
-      const std::int64_t shift = w * dim.dilation - dim.low;
-      const std::int64_t first = shift >= 0 ? 0 : (-shift - 1) / dim.stride + 1;
-      const std::int64_t end = shift >= n ? 0 : std::min(places, (n - 1 - shift) / dim.stride + 1);
-      if (first < end)
-        across(x + (first * dim.stride + shift) * stride * size, dim.stride * stride, end - first,
-               acc + first * acc_size);
-    }
+    for (std::int64_t w = 0; w < dim.size; ++w) dim.base_dilation == 1 ? element(w, x, acc) : spread(w, x, acc);
+  }
+
+ private:
+  // Element w of all windows: place o reads element o * dim.stride + shift.
+  void element(std::int64_t w, const std::byte* x, std::byte* acc) const {
+    const std::int64_t shift = w * dim.dilation - dim.low;
+    const std::int64_t first = shift >= 0 ? 0 : (-shift - 1) / dim.stride + 1;
+    const std::int64_t end = shift >= n ? 0 : std::min(places, (n - 1 - shift) / dim.stride + 1);
+    if (first < end)
+      across(x + (first * dim.stride + shift) * stride * size, dim.stride * stride, end - first,
+             acc + first * acc_size);
+  }
+  // The same where windows move by 1 over elements base_dilation apart: element k is read by place k * base_dilation -
+  // shift.
+  void spread(std::int64_t w, const std::byte* x, std::byte* acc) const {
+    const std::int64_t shift = w * dim.dilation - dim.low, apart = dim.base_dilation;
+    const std::int64_t first = shift <= 0 ? 0 : (shift - 1) / apart + 1;
+    const std::int64_t end = places + shift <= 0 ? 0 : std::min(n, (places + shift - 1) / apart + 1);
+    if (first < end)
+      fns.spread(x + first * stride * size, stride, end - first, acc + (first * apart - shift) * acc_size, apart);
   }
 };
 

@@ -24,12 +24,13 @@ struct WindowRun {
 // Of the window at place `o` of the result, where the operand has `n` elements. Only real elements: padding and the
 // holes of dilation are left out. Costs O(1), with both dilations O(n).
 inline WindowRun window_run(const WindowDim& d, std::int64_t n, std::int64_t o) {
+  if (d.size == 1 && d.stride == 1 && d.low == 0 && d.base_dilation == 1) return {o, 1, o < n ? 1 : 0};
   // Element i stands at i * base_dilation + low and is reached from o * stride by multiples of dilation.
   const std::int64_t start = o * d.stride - d.low, end = start + (d.size - 1) * d.dilation;
   const auto up = [](std::int64_t a, std::int64_t b) { return a <= 0 ? 0 : (a - 1) / b + 1; };
   std::int64_t first = up(start, d.base_dilation);
   const std::int64_t last = end < 0 ? -1 : std::min(n - 1, end / d.base_dilation);
-  const std::int64_t step = d.dilation / std::gcd(d.base_dilation, d.dilation);
+  const std::int64_t step = d.dilation == 1 ? 1 : d.dilation / std::gcd(d.base_dilation, d.dilation);
   if (d.base_dilation == 1 && first <= last)
     first += (d.dilation - (first - start) % d.dilation) % d.dilation;
   else
