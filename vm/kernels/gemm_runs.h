@@ -23,34 +23,32 @@ inline void copy_few(const double* from, std::int64_t n, double* to) {
   _mm256_store_pd(to, _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), lanes)));
 }
 
-// Eight (four) steps of the chains of as many rows, whose square from `at` on is transposed on the way.
-inline __m256 madd_square(const float* const* rows, std::int64_t at, const float* x, __m256 sums) {
-  for (std::int64_t h = 0; h < 8; h += 4) {
-    __m256 v[4];
-    for (int r = 0; r < 4; ++r)  // rows r and r + 4 share a register, so that no shuffle crosses its halves
-      v[r] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows[r] + at + h)),
-                                  _mm_loadu_ps(rows[r + 4] + at + h), 1);
-    const __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
-    const __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
-    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h]), _mm256_shuffle_ps(a, c, 0x44), sums);
-    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 1]), _mm256_shuffle_ps(a, c, 0xee), sums);
-    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 2]), _mm256_shuffle_ps(b, d, 0x44), sums);
-    sums = _mm256_fmadd_ps(_mm256_set1_ps(x[h + 3]), _mm256_shuffle_ps(b, d, 0xee), sums);
-  }
-  return sums;
+// Four (two) steps of the chains of eight (four) rows, whose columns from `at` on are transposed on the way. Rows r and
+// r + 4 (2) share a register, so that no shuffle crosses its halves.
+inline __m256 madd_columns(const float* const* rows, std::int64_t at, const float* x, __m256 sums) {
+  __m256 v[4];
+  for (int r = 0; r < 4; ++r)
+    v[r] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows[r] + at)), _mm_loadu_ps(rows[r + 4] + at), 1);
+  const __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
+  const __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
+  sums = _mm256_fmadd_ps(_mm256_set1_ps(x[0]), _mm256_shuffle_ps(a, c, 0x44), sums);
+  sums = _mm256_fmadd_ps(_mm256_set1_ps(x[1]), _mm256_shuffle_ps(a, c, 0xee), sums);
+  sums = _mm256_fmadd_ps(_mm256_set1_ps(x[2]), _mm256_shuffle_ps(b, d, 0x44), sums);
+  return _mm256_fmadd_ps(_mm256_set1_ps(x[3]), _mm256_shuffle_ps(b, d, 0xee), sums);
 }
-inline __m256d madd_square(const double* const* rows, std::int64_t at, const double* x, __m256d sums) {
-  for (std::int64_t h = 0; h < 4; h += 2) {
-    const auto both = [&](int r) {  // rows r and r + 2
-      return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(rows[r] + at + h)),
-                                  _mm_loadu_pd(rows[r + 2] + at + h), 1);
-    };
-    const __m256d a = both(0), b = both(1);
-    sums = _mm256_fmadd_pd(_mm256_set1_pd(x[h]), _mm256_unpacklo_pd(a, b), sums);
-    sums = _mm256_fmadd_pd(_mm256_set1_pd(x[h + 1]), _mm256_unpackhi_pd(a, b), sums);
-  }
-  return sums;
+inline __m256d madd_columns(const double* const* rows, std::int64_t at, const double* x, __m256d sums) {
+  const auto both = [&](int r) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(rows[r] + at)), _mm_loadu_pd(rows[r + 2] + at), 1);
+  };
+  const __m256d a = both(0), b = both(1);
+  sums = _mm256_fmadd_pd(_mm256_set1_pd(x[0]), _mm256_unpacklo_pd(a, b), sums);
+  return _mm256_fmadd_pd(_mm256_set1_pd(x[1]), _mm256_unpackhi_pd(a, b), sums);
 }
+
+// How far the second vector of rows is behind the first: where rows are a power of two apart, their lines have the same
+// places in the cache, which has room for one vector's.
+template <class T>
+inline constexpr std::int64_t kLag = 64 / static_cast<std::int64_t>(sizeof(T));
 
 // totals[i] for Groups vectors of rows that each stand in a run along k: squares of them are transposed, so that lanes
 // are rows.
@@ -69,8 +67,16 @@ void run_tile(const T* const* runs, const T* x, GemmAxis xs, std::int64_t k, T* 
       factors = others;
     }
     std::int64_t p = k0;
-    for (; p + L <= end; p += L)
-      for (int g = 0; g < Groups; ++g) acc[g] = madd_square(runs + g * L, p, factors + (p - k0), acc[g]);
+    const std::int64_t whole = (end - k0) / L * L, lag = std::min(whole, kLag<T>);
+    const auto steps = [&]<int First, int End>(std::int64_t from, std::int64_t to) {
+      for (std::int64_t at = from; at < to; at += L / 2)
+        for (int g = First; g < End; ++g)
+          acc[g] = madd_columns(runs + g * L, k0 + at - g * lag, factors + at - g * lag, acc[g]);
+    };
+    steps.template operator()<0, 1>(0, lag);
+    steps.template operator()<0, Groups>(lag, whole);
+    if constexpr (Groups == 2) steps.template operator()<1, 2>(whole, whole + lag);
+    p += whole;
     for (int g = 0; p < end && g < Groups; ++g) {  // what is left of the runs, with anything behind it
       alignas(32) T left[L][L], square[L * L];
       const T* rows[L];

@@ -36,9 +36,8 @@ T start_value(Op combine) {
 // What one dtype and one operation do; the way through windows is the same for all. Accumulators have E::Value.
 struct RowFns {
   void (*start)(void* acc, std::int64_t places, Op combine);
-  void (*along)(const void* x, std::int64_t step, std::int64_t n, void* acc);  // of one place: x[0], x[step], …
-  void (*across)(const void* x, std::int64_t n, void* acc);                    // acc[i] with x[i]
-  // acc[i * acc_step] with x[i * step]
+  void (*across)(const void* x, std::int64_t n, void* acc);  // acc[i] with x[i]
+  // acc[i * acc_step] with x[i * step]; with an acc_step of 0 one window along its elements
   void (*spread)(const void* x, std::int64_t step, std::int64_t n, void* acc, std::int64_t acc_step);
   void (*store)(const void* acc, std::int64_t places, void* to);
 };
@@ -52,12 +51,6 @@ template <class E>
 void store_row(const void* acc, std::int64_t places, void* to) {
   for (std::int64_t o = 0; o < places; ++o)
     static_cast<typename E::Stored*>(to)[o] = E::store(static_cast<const typename E::Value*>(acc)[o]);
-}
-template <class E, class F>
-void add_along(const void* x, std::int64_t step, std::int64_t n, void* acc) {
-  const auto* from = static_cast<const typename E::Stored*>(x);
-  auto& to = *static_cast<typename E::Value*>(acc);
-  for (std::int64_t k = 0; k < n; ++k) to = F{}(to, E::load(from[k * step]));
 }
 template <class E, class F>
 void add_across(const void* x, std::int64_t n, void* acc) {
@@ -88,7 +81,7 @@ using Wrapping = typename WrappingOf<E>::Type;
 
 template <class E, class F>
 constexpr RowFns row_fns() {
-  return {start_row<E>, add_along<E, F>, add_across<E, F>, add_spread<E, F>, store_row<E>};
+  return {start_row<E>, add_across<E, F>, add_spread<E, F>, store_row<E>};
 }
 
 RowFns find_row_fns(DType d, Op combine) {
@@ -150,7 +143,7 @@ struct WindowRow {
     if (dim.size > kLong || (dim.base_dilation != 1 && dim.stride != 1)) {
       for (std::int64_t o = 0; o < places; ++o) {
         const WindowRun run = window_run(dim, n, o);
-        fns.along(x + run.first * stride * size, run.step * stride, run.count, acc + o * acc_size);
+        fns.spread(x + run.first * stride * size, run.step * stride, run.count, acc + o * acc_size, 0);
       }
       return;
     }
