@@ -59,6 +59,13 @@ inline constexpr std::array<float, 7> kLogErfcF32 = {
     -0x1.20f15c0000000p+0F, -0x1.45208e0000000p-1F, -0x1.b40fa60000000p-4F, 0x1.886bd20000000p-6F,
     -0x1.e8fee20000000p-9F, 0x1.68f3440000000p-12F, -0x1.bfcf6a0000000p-17F};
 
+// (1 + 2x) exp(x^2) erfc(x) in q = (x - 2.5)/(x + 2.5), 0.64 <= x <= 10.5; error 2^-29.6.
+inline constexpr std::array<float, 10> kErfcF32 = {
+    0x1.43cc700000000p+0F,  -0x1.f52c620000000p-4F, -0x1.959a9e0000000p-4F, 0x1.42d3d20000000p-3F,
+    -0x1.a5c3e60000000p-4F, 0x1.0c4e340000000p-5F,  0x1.f4d7280000000p-11F, -0x1.1c07f40000000p-8F,
+    0x1.b45ec00000000p-12F, 0x1.0dc5820000000p-11F};
+inline constexpr float kErfcF32Low = -0x1.2ed0360000000p-25F;  // what rounding took from its first
+
 // (tanh(x) - x) / x^3 in x^2, |x| <= 5/8; error 2^-27.8.
 inline constexpr std::array<float, 5> kTanhF32 = {-0x1.5555320000000p-2F, 0x1.1107260000000p-3F, -0x1.b83c5c0000000p-5F,
                                                   0x1.5226a40000000p-6F, -0x1.75e1e40000000p-8F};

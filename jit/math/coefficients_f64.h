@@ -78,12 +78,6 @@ inline constexpr std::array<double, 22> kErfc = {
     0x1.c2cf6b68de957p-26, -0x1.5f19341cd0f4fp-28};
 inline constexpr double kErfcLow = 0x1.dec3a37b07fdfp-54;  // what rounding took from its first
 
-// as kErfc, to f32's accuracy; error 2^-30.1.
-inline constexpr std::array<double, 11> kErfcShort = {
-    0x1.3ccda0b2cac74p+0,  -0x1.1f36753118311p-3, 0x1.d5f6f3b6159fbp-9,  0x1.5100d6f9deff6p-4,
-    -0x1.bdad6f55886eep-4, 0x1.7a1bb36ae1f8cp-4,  -0x1.e06fc5b001940p-5, 0x1.d04726967a446p-6,
-    -0x1.46cbf1e2361fep-7, 0x1.be9868510ffdap-10, 0x1.708bdcb275363p-11};
-
 // lgamma(2 + t) / t, |t| <= 1/2; error 2^-57.8.
 inline constexpr std::array<double, 18> kLgamma = {
     0x1.b0ee6072093cep-2,   0x1.4a34cc4a60fa7p-2,  -0x1.13e001a557553p-4,  0x1.51322ac7d7c42p-6,

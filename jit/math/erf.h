@@ -12,6 +12,7 @@ namespace tfvm::math {
 
 inline constexpr double kErfSplit = 0.65;  ///< below: a polynomial for erf
 inline constexpr double kErfcPole = 3.75;
+inline constexpr float kErfcPoleF32 = 2.5F;
 
 /// erf(x) - x for |x| <= kErfSplit.
 template <class B>
@@ -34,12 +35,21 @@ typename B::F erfc_beyond(B b, typename B::F magnitude) {
   return scale(b, result.hi + result.lo, e.k);
 }
 
-/// The same to f32's accuracy, for a that was f32.
+/// The same in f32: the error of a^2 goes into the exponent, those of the quotient are made good.
 template <class B>
-typename B::F erfc_beyond_short(B b, typename B::F magnitude) {
-  const auto a = b.select(magnitude > 10.5, 10.5, magnitude);
-  const auto q = (a - kErfcPole) / (a + kErfcPole);
-  return poly(b, q, kErfcShort) * exp(b, -(a * a)) / b.fma(a, 2.0, 1.0);
+typename B::F erfc_beyond_f32(B b, typename B::F magnitude) {
+  const auto a = b.select(magnitude > 10.5F, 10.5F, magnitude);
+  const auto q = (a - kErfcPoleF32) / (a + kErfcPoleF32);
+  const auto p = b.fma(q, poly_rest(b, q, kErfcF32), kErfcF32Low) + kErfcF32[0];
+  const auto square = two_product(b, a, a);
+  const auto e = reduce_exp(b, -square.hi);
+  const auto r = e.r + (e.r_low - square.lo);
+  const auto grown = b.fma(r * r, poly(b, r, kExp<float>), r);  // e^r - 1
+  const auto product = b.fma(p, grown, p), product_low = b.fma(p, grown, p - product);
+  const auto under = fast_two_sum(b, 2.0F * a, typename B::F(1.0F));
+  const auto inverse = 1.0F / under.hi, quotient = product * inverse;
+  const auto rest = b.fma(-quotient, under.hi, product) + (product_low - quotient * under.lo);
+  return scale(b, b.fma(rest, inverse, quotient), e.k.i);
 }
 
 template <class B>
@@ -49,12 +59,13 @@ typename B::F erf_f64(B b, typename B::F x) {
   return flip(b, size, sign_of(b, x));
 }
 
-/// erfc for any x from erfc_beyond of |x|.
+/// erfc for any x from that of |x| and erf(x) - x, each where it holds.
 template <class B>
-typename B::F erfc_f64(B b, typename B::F x, typename B::F beyond) {
-  const auto far = b.select(x < 0.0, 2.0 - beyond, beyond);
-  const auto head = fast_two_sum(b, typename B::F(1.0), -x);
-  return b.select(abs(b, x) < kErfSplit, head.hi + (head.lo - erf_tail(b, x)), far);
+typename B::F erfc_of(B b, typename B::F x, typename B::F beyond, typename B::F tail) {
+  using T = typename B::Scalar;
+  const auto far = b.select(x < T(0), T(2) - beyond, beyond);
+  const auto head = fast_two_sum(b, typename B::F(T(1)), -x);
+  return b.select(abs(b, x) < T(kErfSplit), head.hi + (head.lo - tail), far);
 }
 
 /// A polynomial up to 1, then 1 - e^(x p(x)).
@@ -64,7 +75,9 @@ typename B::F erf_f32(B b, typename B::F x) {
   const auto z = a * a;
   const auto small = b.fma(a, poly(b, z, kErfF32), a);
   const auto c = b.select(a > 4.0F, 4.0F, a);
-  const auto large = 1.0F - exp(b, c * poly(b, c, kLogErfcF32));
+  const auto e = reduce_exp(b, c * poly(b, c, kLogErfcF32));  // at least -18
+  const auto grown = b.fma(e.r * e.r, poly(b, e.r, kExp<float>), e.r);
+  const auto large = b.fma(-(1.0F + grown), power_of_two(b, e.k.i), 1.0F);
   return flip(b, b.select(a > 1.0F, large, small), sign_of(b, x));
 }
 
@@ -80,9 +93,9 @@ typename B::F erf(B b, typename B::F x) {
 template <class B>
 typename B::F erfc(B b, typename B::F x) {
   if constexpr (sizeof(typename B::Scalar) == 8) {
-    return erfc_f64(b, x, erfc_beyond(b, abs(b, x)));
+    return erfc_of(b, x, erfc_beyond(b, abs(b, x)), erf_tail(b, x));
   } else {
-    return b.in_f64([](auto w, auto y) { return erfc_f64(w, y, erfc_beyond_short(w, abs(w, y))); }, x);
+    return erfc_of(b, x, erfc_beyond_f32(b, abs(b, x)), x * poly(b, x * x, kErfF32));
   }
 }
 

@@ -111,20 +111,35 @@ ExpPair<B> exp_pair(B b, Pair<B> x) {
   return {fast_two_sum(b, sum.hi, sum.lo + tail), e.k.i};
 }
 
+/// The rounding of 1 + e is made good, which counts where the quotient is small.
+template <class B>
+typename B::F logistic_f32(B b, typename B::F x) {
+  const auto e = exp(b, -abs(b, x));
+  const auto under = 1.0F + e;
+  const auto quotient = b.select(x < 0.0F, e, typename B::F(1.0F)) / under;
+  return b.fma(-quotient, e - (under - 1.0F), quotient);
+}
+
+template <class B>
+typename B::F logistic_f64(B b, typename B::F x) {
+  using F = typename B::F;
+  const auto below = x < 0.0;
+  const auto e = exp_pair(b, Pair<B>{bounded(b, -abs(b, x), ExpFormat<double>::least, 0.0), F(0.0)});
+  const Pair<B> small{scale(b, e.value.hi, e.k), scale(b, e.value.lo, e.k)};
+  const auto sum = fast_two_sum(b, F(1.0), small.hi);
+  const Pair<B> over{b.select(below, small.hi, 1.0), b.select(below, small.lo, 0.0)};
+  const auto quotient = divide(b, over, Pair<B>{sum.hi, sum.lo + small.lo});
+  return quotient.hi + quotient.lo;
+}
+
 /// 1 / (1 + e^-x), as e^x / (1 + e^x) where x < 0, so that small results keep their digits.
 template <class B>
 typename B::F logistic(B b, typename B::F x) {
-  using T = typename B::Scalar;
-  using F = typename B::F;
-  const auto a = -abs(b, x);
-  const auto below = x < T(0);
-  const auto e = exp_pair(b, Pair<B>{bounded(b, a, ExpFormat<T>::least, T(0)), T(0)});
-  // f32 is accurate enough without the exponential's low part.
-  const Pair<B> small{scale(b, e.value.hi, e.k), sizeof(T) == 4 ? F(T(0)) : scale(b, e.value.lo, e.k)};
-  const auto sum = fast_two_sum(b, F(T(1)), small.hi);
-  const Pair<B> over{b.select(below, small.hi, T(1)), b.select(below, small.lo, T(0))};
-  const auto quotient = divide(b, over, Pair<B>{sum.hi, sum.lo + small.lo});
-  return quotient.hi + quotient.lo;
+  if constexpr (sizeof(typename B::Scalar) == 4) {
+    return logistic_f32(b, x);
+  } else {
+    return logistic_f64(b, x);
+  }
 }
 
 }  // namespace tfvm::math

@@ -69,7 +69,7 @@ def literal(c, single):
 
 
 # Tables whose first coefficient is kept to twice the precision, as k...Low.
-WITH_LOW = ("kErfc", "kDigamma")
+WITH_LOW = ("kErfc", "kErfcF32", "kDigamma")
 
 
 def table(name, comment, f, interval, degree, weight, single, template):
@@ -83,8 +83,8 @@ def table(name, comment, f, interval, degree, weight, single, template):
     target = f"{name}<{scalar}>" if template else name
     out = head + f"inline constexpr std::array<{scalar}, {degree + 1}> {target} = {{{body}}};\n"
     if name in WITH_LOW:
-        low = coefficients[0] - mpf(float(coefficients[0]))
-        out += f"inline constexpr double {name}Low = {float(low).hex()};  // what rounding took from its first\n"
+        low = coefficients[0] - mpf(float.fromhex(literal(coefficients[0], single).rstrip("F")))
+        out += f"inline constexpr {scalar} {name}Low = {literal(low, single)};  // what rounding took from its first\n"
     return out
 
 
@@ -196,6 +196,8 @@ ONLY_F32 = [
      (0, 1), 6, lambda z: mpf(1)),
     ("kLogErfcF32", "log(erfc(x)) / x, 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)) / x,
      (0.98, 4), 6, lambda x: x * mp.erfc(x) / mp.erf(x)),
+    ("kErfcF32", "(1 + 2x) exp(x^2) erfc(x) in q = (x - 2.5)/(x + 2.5), 0.64 <= x <= 10.5",
+     lambda q: scaled_erfc(q, mpf("2.5")), ((0.64 - 2.5) / (0.64 + 2.5), (10.5 - 2.5) / (10.5 + 2.5)), 9, lambda q: mpf(1)),
     ("kTanhF32", "(tanh(x) - x) / x^3 in x^2, |x| <= 5/8", odd_tail(mp.tanh, 1),
      (0, 0.390625), 4, sqrt_weight(mp.tanh)),
 ]
@@ -207,8 +209,6 @@ ONLY_F64 = [
      (0, 0.4226), 9, lambda z: mpf(1)),
     ("kErfc", "(1 + 2x) exp(x^2) erfc(x) in q = (x - 3.75)/(x + 3.75), 0.64 <= x <= 28",
      lambda q: scaled_erfc(q, mpf("3.75")), ((0.64 - 3.75) / (0.64 + 3.75), (28 - 3.75) / (28 + 3.75)), 21, lambda q: mpf(1)),
-    ("kErfcShort", "as kErfc, to f32's accuracy", lambda q: scaled_erfc(q, mpf("3.75")),
-     ((0.64 - 3.75) / (0.64 + 3.75), (10.5 - 3.75) / (10.5 + 3.75)), 10, lambda q: mpf(1)),
     ("kLgamma", "lgamma(2 + t) / t, |t| <= 1/2", lambda t: mp.loggamma(2 + t) / t if t else mp.digamma(2),
      (-0.5, 0.5), 17, lambda t: mpf(1)),
     ("kStirling", "x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi)/2) in 1/x^2, x >= 8", stirling,
