@@ -50,7 +50,7 @@ int cost(const NestNode& n) {
 
 namespace {
 
-constexpr std::int64_t kLarge = 4096;    // elements of a value that is worth it
+constexpr std::int64_t kLarge = 512;     // elements of a value that is worth it
 constexpr std::int64_t kSmallPart = 8;   // a leaf has at most so small a part of the value's bytes
 constexpr int kMaxCost = 64;             // of an element, in additions
 constexpr std::size_t kMaxReduced = 16;  // elements of a reduction that counts as ops

@@ -183,6 +183,31 @@ TEST(NativeLoop, SmallDims) {
   expect_native("@one_grad", {"f64[4]", "f64[4,4]"});
 }
 
+// One lane of many elements is faster as nests, trip by trip; a few elements, and a batch of as many, are not.
+TEST(NativeLoop, LongStatesAreNests) {
+  if (!NestCompiler::is_available()) GTEST_SKIP();
+  constexpr std::string_view program = R"(
+func @heat(%u: f32[..]) {
+  %r = for (%v = %u) {length=9} {
+    %l = roll %v {shift=[1], axis=[-1]}
+    %m = roll %v {shift=[-1], axis=[-1]}
+    %s = add %l, %m
+    %d = mul %v, 2
+    %e = sub %s, %d
+    %f = mul %e, 0.25
+    %w = add %v, %f
+    yield %w
+  }
+  ret %r
+}
+)";
+  for (const auto& [type, native] : {std::pair{"f32[12]", 1}, {"f32[16,60]", 1}, {"f32[60]", 0}, {"f32[400]", 0}}) {
+    const NativeRun got = run_native(program, "@heat", {type}, {.tier = Tier::Jit});
+    EXPECT_EQ(got.native, native) << type;
+    expect_equal(got, run_native(program, "@heat", {type}, {.tier = Tier::Interp}), type);
+  }
+}
+
 // A few trips at a time where somebody watches: a run that pauses whenever it may has the same bits and steps.
 TEST(NativeLoop, Pauses) {
   if (!NestCompiler::is_available()) GTEST_SKIP();

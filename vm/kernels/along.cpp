@@ -64,9 +64,9 @@ T step(Op op, T acc, T x) {
     case Op::cumprod:
       return region::Mul{}(acc, x);
     case Op::cummax:
-      return region::Max{}(acc, x);
+      return acc > x ? acc : region::Max{}(acc, x);  // most often: a branch that is foreseen
     default:
-      return region::Min{}(acc, x);
+      return acc < x ? acc : region::Min{}(acc, x);
   }
 }
 

@@ -120,6 +120,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
     put_lane_nests(items, *lowered);
   }
   if (whole && !is_faster(*whole, items)) whole.reset();
+  if (plan->as_nest && options.fuse.enabled && !is_faster_in_loop(*plan->as_nest, items, is_scanned)) {
+    plan->as_nest = nullptr;
+    plan->not_one_nest = "nests are likely to be faster than its elements one by one, with one lane for all";
+  }
   readers_first({t, flat, *lowered, lookup}, items);
   std::vector<std::uint8_t> epilogues;
   if (options.tiers && options.fuse.enabled && options.fuse.recompute)

@@ -18,4 +18,8 @@ std::optional<Nest> whole_nest(const Tables& t, const FlatBody& flat, const Lowe
 // Is it likely to run faster than these items, in machine code?
 bool is_faster(const Nest& whole, std::span<const FuseItem> items);
 
+// The same of the body of a loop, as one_nest makes it: a trip whose values stay in registers, if there are few, beside
+// one that runs the items. Of many lanes, or beside other items than nests, it is taken to be.
+bool is_faster_in_loop(const Nest& body, std::span<const FuseItem> items, bool is_scan);
+
 }  // namespace tfvm
