@@ -74,6 +74,11 @@ func @long(%a: f32[n,2,20], %b: f32[n,20,3]) {
   %c = matmul %a, %b
   ret %c
 }
+// Whole tiles of gemm.h.
+func @squares(%a: f32[n,m,m], %b: f32[n,m,m]) {
+  %c = matmul %a, %b
+  ret %c
+}
 func @wide(%a: f32[n,4], %b: f32[4,16]) {
   %c = matmul %a, %b
   ret %c
@@ -129,6 +134,7 @@ TEST(OverLanes, ProductsAreNests) {
     check<float>("other_lanes", {{4, 4, n}, {4, n}}, 0);
     check<float>("twice", {{5, 4, 4}, {n, 5, 4}}, 0);
     check<float>("gradient", {{n, 4, 4}, {n, 4}}, 0);
+    check<float>("squares", {{n, 10, 10}, {n, 10, 10}}, 0);
     check<float>("between", {{n, 4, 4}, {n, 4, 4}}, 0);
   }
 }
@@ -136,6 +142,7 @@ TEST(OverLanes, ProductsAreNests) {
 TEST(OverLanes, OthersAreSteps) {
   check<float>("long", {{9, 2, 20}, {9, 20, 3}}, 1);
   check<float>("large", {{50, 17}, {17, 4}}, 1);
+  check<float>("squares", {{20, 12, 12}, {20, 12, 12}}, 1);
   check<float>("wide", {{50, 4}, {4, 16}}, 1);
   check<float>("batch", {{0, 4, 4}, {0, 4, 3}}, 1);
 }

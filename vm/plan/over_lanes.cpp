@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kLeastLanes = 8;
 constexpr std::int64_t kMostElements = 16;    // of one value in a lane
 constexpr std::int64_t kMostOfProduct = 64;   // the same of what a product gives
+constexpr std::int64_t kMostBeside = 11;      // of a product in a lane, if there are kLeastLanes more at the same place
 constexpr std::int64_t kMostSteps = 1024;     // of a product in a lane, over its elements and its contracted dims
 constexpr std::int64_t kMostShared = 8;       // columns of a matrix that all lanes take: few beside a tile of gemm.h
 constexpr std::int64_t kMostChain = 16;       // contracted elements
@@ -129,7 +130,11 @@ class LaneRuns {
       chain = std::min(chain * dims(in.operands[0])[static_cast<std::size_t>(a)], kMostChain + 1);
     if (before * behind > kMostOfProduct || chain > kMostChain || before * behind * chain > kMostSteps)
       return std::nullopt;
-    if (t_.attrs.get_ints_at(in.attrs, Key::batch, 0).empty()) {  // one matrix for all lanes
+    const std::size_t batched = t_.attrs.get_ints_at(in.attrs, Key::batch, 0).size();
+    if (batched > 0 && before * behind > kMostBeside &&  // whole tiles of gemm.h
+        product(to, batched, to.size()) >= kLeastLanes * before * behind)
+      return std::nullopt;
+    if (batched == 0) {  // one matrix for all lanes
       const std::int64_t shared = *first == 0 ? product(to, std::max(own, lanes_.size()), to.size()) : before;
       if (shared > kMostShared || before * behind > 2 * kMostShared) return std::nullopt;
     }
