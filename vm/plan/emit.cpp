@@ -7,6 +7,7 @@
 
 #include "jit/region/build.h"
 #include "jit/region/code.h"
+#include "jit/region/edges.h"
 #include "jit/region/time.h"
 #include "vm/plan/epilogues.h"
 #include "vm/plan/items.h"
@@ -143,6 +144,16 @@ std::vector<std::uint32_t> Emitter::bases_of_roots() const {
   }
   if (std::ranges::find(bases, kNoIndex) != bases.end() || bases.size() > NestStep::kMaxBases) return {};
   return bases;
+}
+
+// A nest whose masks change at the edges of its loops is some steps; one that runs on tiles of a product is not.
+Status Emitter::emit_parts(Nest nest) {
+  const bool is_alone =
+      (step_ > 0 && has_epilogue(step_ - 1)) || !options_.tiers || !options_.fuse.enabled || !options_.fuse.recompute;
+  if (is_alone) return emit_nest(std::move(nest));
+  for (Nest& part : cut_at_edges(std::move(nest)))
+    if (Status s = emit_nest(std::move(part)); !s) return s;
+  return ok();
 }
 
 Status Emitter::emit_nest(Nest nest) {
@@ -312,13 +323,13 @@ Status Emitter::run() {
   for (step_ = 0; step_ < items_.size(); ++step_) {
     FuseItem& item = items_[step_];
     const ItemSource& source = low_.sources[item.origins.back()];
-    Status s = item.nest ? emit_nest(*std::move(item.nest)) : emit_opaque(source);
+    Status s = item.nest ? emit_parts(*std::move(item.nest)) : emit_opaque(source);
     if (!s) {
       Error e = std::move(s).error();
       e.loc = t_.debugs.find_loc(source.origin.debug, source.origin.instr);
       return e;
     }
-    plan_.origins.push_back(source.origin);
+    plan_.origins.resize(std::max(plan_.origins.size() + 1, plan_.steps.size()), source.origin);
   }
   return finish();
 }

@@ -51,6 +51,7 @@ class Emitter {
   void find_lifetimes();
   void find_sharing();
   void note_passed();
+  Status emit_parts(Nest nest);
   Status emit_nest(Nest nest);
   Status add_nest(Nest nest, Addresses bases);
   std::vector<std::uint32_t> bases_of_roots() const;
