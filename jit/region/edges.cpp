@@ -179,14 +179,14 @@ std::size_t cut(Nest n, std::size_t d, std::vector<Nest>& parts) {
 
 }  // namespace
 
-std::vector<Nest> cut_at_edges(Nest n, std::int64_t more) {
+std::vector<Nest> cut_at_edges(Nest n, std::int64_t per_nest) {
   if (points(n) > 0 &&
       std::ranges::any_of(n.nodes, [&](const NestNode& node) { return side_of(n, node).has_value(); })) {
     std::vector<Nest> parts;
     const std::size_t main = cut(n, 0, parts);
     const auto fewer = std::ssize(n.nodes) - std::ssize(parts[main].nodes);
     if (parts.size() > 1 && parts.size() <= kMostParts &&
-        fewer * kNode * points(parts[main]) >= more * (std::ssize(parts) - 1))
+        fewer * kNode * points(parts[main]) >= per_nest * (std::ssize(parts) - 1))
       return parts;
   }
   std::vector<Nest> alone;

@@ -16,6 +16,6 @@ namespace tfvm {
 //   y = select(i < 1, 0, x[i - 1] if i >= 1)   over i in [100]   ->   y = 0 over [1], y = x[i - 1] over [99]
 //
 // Gives the nest alone where that is not likely to be faster, if one more nest takes so many picoseconds.
-std::vector<Nest> cut_at_edges(Nest n, std::int64_t more = 60000);
+std::vector<Nest> cut_at_edges(Nest n, std::int64_t per_nest);
 
 }  // namespace tfvm

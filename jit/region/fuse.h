@@ -28,6 +28,7 @@ struct FuseOptions {
   std::uint32_t max_stores = 96;  // equal nodes are one, but each may be stored in many places
   FuseGate* gate = nullptr;       // null: all merges are made
   std::int64_t large = 1 << 15;   // points from which on memory costs more than ops (stores.h)
+  std::int64_t per_nest = 60000;  // picoseconds that one more nest takes (edges.h)
 };
 
 // `first`, then `second`, as one nest; nullopt where that is not sound or too large. Sound: equal extents; where both

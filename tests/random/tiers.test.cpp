@@ -34,6 +34,7 @@ struct Way {
     o.straight = straight;
     if (tiers.options().tier == Tier::Interp) o.fuse.recompute = false;
     o.fuse.large = o.large_product = straight ? PlanOptions{}.large_product : 1;  // what is done with large values, too
+    if (!straight) o.fuse.per_nest = 0;
     return o;
   }
 };

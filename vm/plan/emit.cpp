@@ -151,7 +151,7 @@ Status Emitter::emit_parts(Nest nest) {
   const bool is_alone =
       (step_ > 0 && has_epilogue(step_ - 1)) || !options_.tiers || !options_.fuse.enabled || !options_.fuse.recompute;
   if (is_alone) return emit_nest(std::move(nest));
-  for (Nest& part : cut_at_edges(std::move(nest)))
+  for (Nest& part : cut_at_edges(std::move(nest), options_.fuse.per_nest))
     if (Status s = emit_nest(std::move(part)); !s) return s;
   return ok();
 }

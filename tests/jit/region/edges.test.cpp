@@ -106,12 +106,12 @@ Nest stencil(std::int64_t n) {
 }
 
 TEST(Edges, TheMainPartHasNoMasks) {
-  const std::vector<Nest> parts = cut_at_edges(stencil(100));
+  const std::vector<Nest> parts = cut_at_edges(stencil(100), 60000);
   ASSERT_EQ(parts.size(), 3u) << text(stencil(100));
   const Nest& main = *std::ranges::max_element(parts, {}, [](const Nest& n) { return points(n); });
   EXPECT_EQ(main.extents, (std::vector<std::int64_t>{99, 99}));
   EXPECT_EQ(main.nodes.size(), 3u) << text(main);
-  EXPECT_EQ(cut_at_edges(stencil(8)).size(), 1u);  // not worth it
+  EXPECT_EQ(cut_at_edges(stencil(8), 60000).size(), 1u);  // not worth it
 }
 
 }  // namespace
