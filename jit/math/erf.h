@@ -43,8 +43,7 @@ typename B::F erfc_beyond_f32(B b, typename B::F magnitude) {
   const auto p = b.fma(q, poly_rest(b, q, kErfcF32), kErfcF32Low) + kErfcF32[0];
   const auto square = two_product(b, a, a);
   const auto e = reduce_exp(b, -square.hi);
-  const auto r = e.r + (e.r_low - square.lo);
-  const auto grown = b.fma(r * r, poly(b, r, kExp<float>), r);  // e^r - 1
+  const auto grown = expm1_reduced(b, e.r + (e.r_low - square.lo));
   const auto product = b.fma(p, grown, p), product_low = b.fma(p, grown, p - product);
   const auto under = fast_two_sum(b, 2.0F * a, typename B::F(1.0F));
   const auto inverse = 1.0F / under.hi, quotient = product * inverse;
@@ -76,8 +75,7 @@ typename B::F erf_f32(B b, typename B::F x) {
   const auto small = b.fma(a, poly(b, z, kErfF32), a);
   const auto c = b.select(a > 4.0F, 4.0F, a);
   const auto e = reduce_exp(b, c * poly(b, c, kLogErfcF32));  // at least -18
-  const auto grown = b.fma(e.r * e.r, poly(b, e.r, kExp<float>), e.r);
-  const auto large = b.fma(-(1.0F + grown), power_of_two(b, e.k.i), 1.0F);
+  const auto large = b.fma(-(1.0F + expm1_reduced(b, e.r)), power_of_two(b, e.k.i), 1.0F);
   return flip(b, b.select(a > 1.0F, large, small), sign_of(b, x));
 }
 

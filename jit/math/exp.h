@@ -49,14 +49,19 @@ ExpReduced<B> reduce_exp(B b, typename B::F x) {
   return {k, r, b.fma(-k.f, E::ln2_low, first - r)};
 }
 
+/// e^r - 1 for |r| <= ln2 / 2.
+template <class B>
+typename B::F expm1_reduced(B b, typename B::F r) {
+  return b.fma(r * r, poly(b, r, kExp<typename B::Scalar>), r);
+}
+
 /// e^x * 2^shift; the product may overflow or underflow only as a whole.
 template <class B>
 typename B::F exp_shifted(B b, typename B::F x, typename B::Int shift) {
   using T = typename B::Scalar;
   using E = ExpFormat<T>;
   const auto e = reduce_exp(b, bounded(b, x, E::least, E::most + T(2)));
-  const auto tail = b.fma(e.r * e.r, poly(b, e.r, kExp<T>), e.r);
-  return scale(b, T(1) + tail, e.k.i + shift);
+  return scale(b, T(1) + expm1_reduced(b, e.r), e.k.i + shift);
 }
 
 template <class B>

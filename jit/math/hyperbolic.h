@@ -31,8 +31,7 @@ typename B::F tanh_f32(B b, typename B::F x) {
   const auto z = a * a;
   const auto small = b.fma(a * z, poly(b, z, kTanhF32), a);
   const auto e = reduce_exp(b, 2.0F * b.select(a > 10.0F, 10.0F, a));
-  const auto rest = b.fma(e.r * e.r, poly(b, e.r, kExp<float>), e.r);
-  const auto under = b.fma(1.0F + rest, power_of_two(b, e.k.i), 1.0F);
+  const auto under = b.fma(1.0F + expm1_reduced(b, e.r), power_of_two(b, e.k.i), 1.0F);
   return flip(b, b.select(a < 0.625F, small, 1.0F - 2.0F / under), sign_of(b, x));
 }
 

@@ -1,6 +1,7 @@
 #include "jit/region/edges.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -80,10 +81,8 @@ class Folder {
   }
 
  private:
-  std::optional<bool> mask(std::uint32_t k) const { return known_[k]; }
-
   void load(NestNode& node) const {
-    const std::optional<bool> m = mask(node.in[0]);
+    const std::optional<bool> m = known_[node.in[0]];
     if (!m) return;
     if (*m) {
       node.in[0] = kNoNode;
@@ -99,11 +98,12 @@ class Folder {
     if (const auto s = side_of(n_, node)) {
       known_[k] = known(n_, *s);
     } else if (node.op == Op::select) {
-      if (const auto m = mask(node.in[0])) take(k, node.in[*m ? 1 : 2]);
+      if (const auto m = known_[node.in[0]]) take(k, node.in[*m ? 1 : 2]);
     } else if ((node.op == Op::and_ || node.op == Op::or_) && node.dtype == DType::Bool) {
       const bool decides = node.op == Op::or_;
       for (std::size_t j = 0; j < 2; ++j)
-        if (const auto m = mask(node.in[j])) return *m == decides ? void(known_[k] = decides) : take(k, node.in[1 - j]);
+        if (const auto m = known_[node.in[j]])
+          return *m == decides ? void(known_[k] = decides) : take(k, node.in[1 - j]);
     }
   }
   void take(std::uint32_t k, std::uint32_t other) {
@@ -128,24 +128,17 @@ Nest part_of(const Nest& n, std::size_t d, std::int64_t from, std::int64_t to) {
   return part;
 }
 
-// The loops of its rows, whose elements are combined in lanes: those that are reduced, at the end.
-std::vector<std::size_t> row_of(const Nest& n) {
-  std::vector<std::size_t> row;
-  for (std::size_t d = n.extents.size(); d-- > 0;) {
-    if (n.extents[d] == 1) continue;
-    if (!n.reduced[d]) break;
-    row.push_back(d);
-  }
-  return row;
-}
-
 // A loop of one place is none, so that a reduced one before it may come to be at the end: sums would have another
 // order.
 bool keeps_rows(const Nest& n, std::size_t d, const std::vector<std::int64_t>& ends) {
-  for (std::size_t k = 0; n.has_reduction() && k + 1 < ends.size(); ++k) {
-    Nest part = n;
-    part.extents[d] = ends[k + 1] - ends[k];
-    if (row_of(part) != row_of(n)) return false;
+  if (!n.has_reduction()) return true;
+  std::vector<std::size_t> order(n.extents.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::int64_t> extents = n.extents;
+  const std::vector<std::size_t> row = row_of(extents, n.reduced, order);
+  for (std::size_t k = 0; k + 1 < ends.size(); ++k) {
+    extents[d] = ends[k + 1] - ends[k];
+    if (row_of(extents, n.reduced, order) != row) return false;
   }
   return true;
 }

@@ -75,6 +75,17 @@ bool is_row_major(const Nest& n, const Access& a) {
   return true;
 }
 
+std::vector<std::size_t> row_of(std::span<const std::int64_t> extents, std::span<const std::uint8_t> reduced,
+                                std::span<const std::size_t> order) {
+  std::vector<std::size_t> row;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    if (extents[order[k]] == 1) continue;
+    if (!reduced[order[k]]) break;
+    row.push_back(order[k]);
+  }
+  return row;
+}
+
 void compact(Nest& n) {
   std::vector<std::uint8_t> used(n.nodes.size(), 0);
   for (const Store& s : n.stores) used[s.node] = 1;

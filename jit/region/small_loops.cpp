@@ -33,17 +33,6 @@ bool is_shared(const Nest& n, const std::vector<std::uint8_t>& changes) {
   return same >= 8 && same > other;
 }
 
-// The loops of the row: those that are reduced, at the end; `order` of loops, outermost first.
-std::vector<std::size_t> row_of(const Nest& n, const std::vector<std::size_t>& order) {
-  std::vector<std::size_t> row;
-  for (std::size_t k = order.size(); k-- > 0;) {
-    if (n.extents[order[k]] == 1) continue;
-    if (!n.reduced[order[k]]) break;
-    row.push_back(order[k]);
-  }
-  return row;
-}
-
 // The other loops in an order that leaves all sums as they are.
 std::optional<std::vector<std::size_t>> order_without(const Nest& n, std::size_t loop) {
   std::vector<std::size_t> all, rest;
@@ -51,8 +40,8 @@ std::optional<std::vector<std::size_t>> order_without(const Nest& n, std::size_t
     all.push_back(d);
     if (d != loop) rest.push_back(d);
   }
-  const std::vector<std::size_t> row = row_of(n, all);
-  if (row_of(n, rest) == row) return rest;
+  const std::vector<std::size_t> row = row_of(n.extents, n.reduced, all);
+  if (row_of(n.extents, n.reduced, rest) == row) return rest;
   if (!row.empty()) return std::nullopt;
   for (std::size_t k = rest.size(); k-- > 0;) {
     if (n.reduced[rest[k]] || n.extents[rest[k]] == 1) continue;

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <limits>
 
 #include <gtest/gtest.h>
 
 #include "tests/vm/made.h"
 #include "vm/plan/plan.h"
+#include "vm/plan/planner.h"
 #include "vm/vm.h"
 
 namespace tfvm {
@@ -103,14 +105,6 @@ Tensor counting(DType d, std::vector<std::int64_t> dims) {
   return t;
 }
 
-// Steps, of which those are one that a nest was cut to.
-std::size_t steps_of(const Plan& p) {
-  std::size_t n = 0;
-  for (std::size_t k = 0; k < p.steps.size(); ++k)
-    n += k == 0 || p.steps[k].kind != StepKind::Nest || p.origins[k].instr != p.origins[k - 1].instr;
-  return n;
-}
-
 void expect_steps(std::string_view callee, const std::vector<Tensor>& in, std::size_t most, std::size_t kernels = 0) {
   Made blocks({.tier = Tier::Interp}, kProgram, callee, in);
   const std::vector<Tensor> expected = *blocks.call(in);
@@ -118,7 +112,12 @@ void expect_steps(std::string_view callee, const std::vector<Tensor>& in, std::s
     if (isa == Isa::Avx512 && NestCompiler::best_isa() != Isa::Avx512) continue;
     Made code({.tier = Tier::Jit, .isa = isa}, kProgram, callee, in);
     if (NestCompiler::is_available()) {
-      EXPECT_LE(steps_of(*code.f.plan), most) << text(*code.f.plan);
+      PlanOptions options;
+      options.tiers = &code.vm->tiers();
+      options.fuse.per_nest = std::numeric_limits<std::int64_t>::max() / 16;  // uncut
+      PlanCache uncut(options);
+      const PlanRef plan = *uncut.get(code.vm->tables(), code.f.plan->function);
+      EXPECT_LE(plan->steps.size(), most) << text(*plan);
       EXPECT_EQ(code.f.plan->kernels.size(), kernels) << text(*code.f.plan);
     }
     const std::vector<Tensor> got = *code.call(in);

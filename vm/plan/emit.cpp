@@ -329,7 +329,7 @@ Status Emitter::run() {
       e.loc = t_.debugs.find_loc(source.origin.debug, source.origin.instr);
       return e;
     }
-    plan_.origins.resize(std::max(plan_.origins.size() + 1, plan_.steps.size()), source.origin);
+    plan_.origins.resize(plan_.steps.size(), source.origin);
   }
   return finish();
 }

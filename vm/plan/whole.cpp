@@ -68,8 +68,8 @@ bool is_faster(const Nest& whole, std::span<const FuseItem> items) {
 
 bool is_faster_in_loop(const Nest& body, std::span<const FuseItem> items, bool is_scan) {
   constexpr std::int64_t kFewLanes = 8, kFewPoints = 16;
-  const std::int64_t each = alone_in_loop(body.nodes.size());
   if (points(body) >= kFewLanes) return true;
+  const std::int64_t each = alone_in_loop(body.nodes.size());
   std::int64_t apart = is_scan ? kTrip : kTripOfWhile;
   for (const FuseItem& item : items) {
     if (!item.nest) return true;
