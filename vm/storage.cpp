@@ -42,10 +42,20 @@ bool Budget::take(std::int64_t bytes) noexcept {
   return true;
 }
 
+void* Budget::from_spares(std::int64_t bytes) noexcept {
+  if (void* memory = spares_.take(bytes)) return memory;
+  if (spares_.bytes() > limit() - used()) spares_.clear();
+  const auto size = static_cast<std::size_t>(bytes);
+  void* memory = from_system(size);
+  if (memory || spares_.bytes() == 0) return memory;
+  spares_.clear();
+  return from_system(size);
+}
+
 void* Budget::allocate(std::int64_t bytes) noexcept {
   if (!take(bytes)) return nullptr;
-  const auto size = static_cast<std::size_t>(bytes);
-  void* memory = allocator_.allocate ? allocator_.allocate(allocator_.user, size, kAlignment) : from_system(size);
+  void* memory = allocator_.allocate ? allocator_.allocate(allocator_.user, static_cast<std::size_t>(bytes), kAlignment)
+                                     : from_spares(bytes);
   if (!memory) give(bytes);
   return memory;
 }
@@ -53,7 +63,7 @@ void* Budget::allocate(std::int64_t bytes) noexcept {
 void Budget::release(void* memory, std::int64_t bytes) noexcept {
   if (allocator_.allocate)
     allocator_.release(allocator_.user, memory, static_cast<std::size_t>(bytes), kAlignment);
-  else
+  else if (!spares_.keep(memory, bytes))
     std::free(memory);
   give(bytes);
 }

@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "vm/spares.h"
+
 namespace tfvm {
 
 inline constexpr std::int64_t kAlignment = 64;
@@ -22,7 +24,8 @@ struct Allocator {
   void* user = nullptr;
 };
 
-// Bytes in use and their limit. Thread safe; shared by all storages made under it, which may outlive the VM.
+// Bytes in use and their limit. Thread safe; shared by all storages made under it, which may outlive the VM. Large
+// memory from the system is kept for the next who asks, as far as the limit leaves room for it.
 class Budget {
  public:
   explicit Budget(std::int64_t limit = std::numeric_limits<std::int64_t>::max(), Allocator allocator = {})
@@ -33,15 +36,18 @@ class Budget {
   bool take(std::int64_t bytes) noexcept;  // false, and nothing taken, where it would pass the limit
   void give(std::int64_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
   std::int64_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  std::int64_t spare() const noexcept { return spares_.bytes(); }  // kept, not in use
   std::int64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
   std::int64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
   void set_limit(std::int64_t bytes) noexcept { limit_.store(bytes, std::memory_order_relaxed); }
 
  private:
+  void* from_spares(std::int64_t bytes) noexcept;
   std::atomic<std::int64_t> used_{0};
   std::atomic<std::int64_t> peak_{0};
   std::atomic<std::int64_t> limit_;
   const Allocator allocator_;
+  Spares spares_;
 };
 using BudgetRef = std::shared_ptr<Budget>;
 

@@ -45,6 +45,11 @@ bool commutes(LaneOp op) {
          op == LaneOp::And || op == LaneOp::Or || op == LaneOp::Xor;
 }
 
+// An AVX-512 gather is one instruction for sixteen lanes.
+bool has_rows(const Emission& e, Trip trip) {
+  return trip == Trip::Whole && !e.is_avx512 && e.registers() - static_cast<int>(e.sums.size()) >= kRowRegisters;
+}
+
 }  // namespace
 
 Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
@@ -52,6 +57,7 @@ Body::Body(Emission& e, std::vector<LaneId> order, Trip trip)
       a_(e.a),
       code_(e.code),
       order_(std::move(order)),
+      rows_(has_rows(e, trip) ? find_rows(e.code, e.shape, order_) : Rows()),
       r_(e.a, e.code, e.frame, e.pool, order_, e.is_avx512, e.registers()),
       trip_(trip) {
   std::vector<std::uint8_t> own(code_.size(), 0);
@@ -82,6 +88,12 @@ void Body::run() {
 
 void Body::inst(LaneId v) {
   if (simple(v)) return;
+  if (!rows_.rows.empty() && rows_.row_of[v] != kNoLane) {
+    Row& of = rows_.rows[rows_.row_of[v]];
+    if (of.size > 0) row(of);
+    of.size = 0;
+    return;
+  }
   switch (code_[v].op) {
     case LaneOp::Const:
     case LaneOp::CallPart:

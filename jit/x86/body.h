@@ -5,6 +5,7 @@
 
 #include "jit/x86/emission.h"
 #include "jit/x86/registers.h"
+#include "jit/x86/rows.h"
 
 namespace tfvm::x86 {
 
@@ -44,6 +45,7 @@ class Body {
   void load_half(LaneId v);
   void load_strided(LaneId v);
   void load_each(LaneId v);
+  void store_each(LaneId v);
   void load_picked(LaneId v);
   void pick_one(LaneId v);
   void pick_same(LaneId v);
@@ -76,8 +78,15 @@ class Body {
   void any_lane(const std::vector<LaneId>& masks);
   void call_part(LaneId v);
 
+  // Rows of an array of structs, all elements at once where the first of them is asked for.
+  void row(const Row& row);
+  ax::Mem lane(int k, int displacement = 0) const;
+  void next_lanes();
+  void move_rows(const Row& row, int width, const ax::Vec* regs, const std::uint8_t* rows, bool is_load);
+
   ax::Mem address(At at, int bytes_per_lane);  // may use rax and rdx
   ax::Gp strided(At at, int lanes_per_part);
+  void each_stride(std::uint32_t access);
   void each_lane(At at, int size, int count, bool is_load);
   ax::Mem rest_mask(int width, int part) const;
   ax::Mem full(ax::Mem m) const { return m.setSize(static_cast<std::uint32_t>(code_.named_bytes())), m; }
@@ -98,6 +107,7 @@ class Body {
   ax::Assembler& a_;
   const LaneCode& code_;
   std::vector<LaneId> order_;
+  Rows rows_;  // of a whole trip
   Registers r_;
   const Trip trip_;
   std::vector<RareCall> rare_calls_;

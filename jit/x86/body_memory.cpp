@@ -36,6 +36,21 @@ ax::Mem Body::address(At at, int size) {
                  at.part * lanes * size + at.displacement);
 }
 
+// rcx: the stride of an access, rsi: three of it.
+void Body::each_stride(std::uint32_t access) {
+  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, access) + 1));
+  a_.lea(ax::rsi, ax::ptr(ax::rcx, ax::rcx, 1));
+}
+
+// Of a lane, one of the four that begin at rdx.
+ax::Mem Body::lane(int k, int displacement) const {
+  ax::Mem m = ax::ptr(ax::rdx, displacement);
+  if (k > 0) m.setIndex(k == 3 ? ax::rsi : ax::rcx, k == 2 ? 1 : 0);
+  return m;
+}
+
+void Body::next_lanes() { a_.lea(ax::rdx, ax::ptr(ax::rdx, ax::rcx, 2)); }
+
 // rdx = the place of the first lane of a part.
 ax::Gp Body::strided(At at, int lanes) {
   const Pointer& p = e_.pointers[at.access];
@@ -130,17 +145,15 @@ void Body::each_into(LaneId v, ax::Mem place, bool by_index) {
   const int width = code_[v].width, lanes = lanes_of(width), half = 16 / width;
   const ax::Vec to = sized(r_.out(v, false), lanes * width);
   ax::Xmm x = ax::xmm(to.id());
-  for (int lane = 0; lane < lanes; ++lane) {
+  for (int n = 0; n < lanes; ++n) {
     if (by_index) {
-      a_.movsxd(ax::rcx, ax::dword_ptr(ax::rsp, e_.bytes + 4 * lane));
-    } else if (lane % 4 == 0) {
-      if (lane) a_.lea(ax::rdx, ax::ptr(ax::rdx, ax::rcx, 2));
-      place = ax::ptr(ax::rdx);
+      a_.movsxd(ax::rcx, ax::dword_ptr(ax::rsp, e_.bytes + 4 * n));
     } else {
-      place.setIndex(lane % 4 == 3 ? ax::rsi : ax::rcx, lane % 4 == 2 ? 1 : 0);
+      if (n > 0 && n % 4 == 0) next_lanes();
+      place = lane(n % 4);
     }
-    if (lane == half) x = ax::xmm(r_.temp().id());
-    const int k = lane % half;
+    if (n == half) x = ax::xmm(r_.temp().id());
+    const int k = n % half;
     if (k == 0)
       a_.emit(width == 4 ? I::kIdVmovss : I::kIdVmovsd, x, place);
     else
@@ -152,9 +165,28 @@ void Body::each_into(LaneId v, ax::Mem place, bool by_index) {
 void Body::load_each(LaneId v) {
   const LaneInst& i = code_[v];
   strided({i.in[0], i.imm, static_cast<std::int32_t>(i.bits)}, lanes_of(i.width));
-  a_.mov(ax::rcx, e_.arg(arg_access(e_.shape, i.in[0]) + 1));
-  a_.lea(ax::rsi, ax::ptr(ax::rcx, ax::rcx, 1));
+  each_stride(i.in[0]);
   each_into(v, ax::ptr(ax::rdx), false);
+}
+
+void Body::store_each(LaneId v) {
+  const LaneInst& i = code_[v];
+  const int lanes = lanes_of(i.width), half = 16 / i.width;
+  const ax::Reg value = r_.reg(i.in[0]);
+  strided({i.in[1], i.imm, static_cast<std::int32_t>(i.bits)}, lanes);
+  each_stride(i.in[1]);
+  ax::Xmm x = ax::xmm(value.id());
+  for (int k = 0; k < lanes; ++k) {
+    if (k > 0 && k % 4 == 0) next_lanes();
+    if (k == half) {
+      x = ax::xmm(r_.temp().id());
+      a_.vextractf128(x, ax::ymm(value.id()), 1);
+    }
+    if (k % half == 0)
+      a_.emit(i.width == 4 ? I::kIdVmovss : I::kIdVmovlps, lane(k % 4), x);
+    else
+      i.width == 4 ? a_.vextractps(lane(k % 4), x, k % half) : a_.vmovhps(lane(k % 4), x);
+  }
 }
 
 void Body::load_strided(LaneId v) {
@@ -270,6 +302,8 @@ void Body::store(LaneId v) {
   if (trip_ == Trip::One || inner == Inner::Same) {
     const ax::Xmm x = ax::xmm(value.id());
     a_.emit(width == 4 ? I::kIdVmovss : I::kIdVmovsd, address({access, 0, disp}, width), x);
+  } else if (inner == Inner::Strided && trip_ == Trip::Whole && !e_.is_avx512) {
+    store_each(v);
   } else if (inner == Inner::Strided) {
     a_.vmovups(e_.at(e_.bytes), sized(value, bytes));
     each_lane({access, i.imm, disp}, width, lanes_of(width), false);

@@ -175,11 +175,13 @@ void set_indices(Emission& e) {
 
 namespace {
 
-void compare_pointers(Emission& e, const Pointer& p, const Pointer& q) {
+// `apart`: bytes from p that are compared with q.
+void compare_pointers(Emission& e, const Pointer& p, const Pointer& q, std::int32_t apart) {
   const auto where = [&](const Pointer& r) {
     return r.gp < 0 ? aj::Operand(e.at(r.slot)) : aj::Operand(ax::gpq(static_cast<std::uint32_t>(r.gp)));
   };
   e.a.emit(ax::Inst::kIdMov, ax::rdx, where(p));
+  if (apart) e.a.add(ax::rdx, apart);
   e.a.emit(ax::Inst::kIdCmp, ax::rdx, where(q));
 }
 
@@ -199,7 +201,8 @@ void last_points(Emission& e, const aj::Label& trip, const aj::Label& done) {
     for (const ShapeStore& s : shape.stores) {
       const ShapeAccess &from = shape.accesses[n.access], &to = shape.accesses[s.access];
       if (from.inner != to.inner || size_of(from.dtype) != size_of(to.dtype)) continue;
-      compare_pointers(e, e.pointers[n.access], e.pointers[s.access]);
+      compare_pointers(e, e.pointers[n.access], e.pointers[s.access],
+                       static_cast<std::int32_t>(n.bits) - s.displacement);
       e.a.je(no);
     }
   }

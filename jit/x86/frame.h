@@ -52,6 +52,12 @@ class Pool {
       std::memcpy(v.data() + at, &first, static_cast<std::size_t>(width));
     return bytes(std::move(v));
   }
+  // All bits of the first `count` lanes.
+  ax::Mem first(int width, int count) {
+    std::vector<std::uint8_t> v(static_cast<std::size_t>(reg_bytes_));
+    std::memset(v.data(), 255, static_cast<std::size_t>(width * count));
+    return bytes(std::move(v));
+  }
   void embed() {
     a_.align(aj::AlignMode::kZero, 64);
     a_.bind(label_);

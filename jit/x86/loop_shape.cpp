@@ -65,29 +65,36 @@ class TakeLoopApart {
     if (!n.one) n.lanes *= side_by_side(points, n.lanes, s.reg_bytes, has_8_bytes, loop_.carries.size());
   }
 
-  // Accesses are those of `all_`, one each; only equal ones of nodes that are no carries are one. What is picked is
-  // picked in each trip.
-  std::uint32_t add(std::uint32_t source, DType dtype, bool is_iota, bool is_own, std::int64_t by_trip,
-                    bool is_picked = false) {
+  struct Place {
+    std::uint32_t access;
+    std::int64_t displacement;  // bytes
+  };
+
+  // Accesses are those of `all_`, one each; only equal ones of nodes that are no carries are one, and those of a row of
+  // an array of structs. What is picked is picked in each trip.
+  Place add(std::uint32_t source, DType dtype, bool is_iota, bool is_own, std::int64_t by_trip, bool is_picked = false,
+            bool is_stored = false) {
     const AccessCode& a = loops_.accesses[source];
     const std::int64_t stride = a.strides.empty() ? 0 : a.strides.back();
     ShapeAccess to{is_iota ? 0 : a.base, is_iota ? DType::I64 : dtype, Inner::Same, is_iota};
     to.inner = inner_of(stride, is_iota || is_picked);
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, out_.shape.reg_bytes);
     auto& list = out_.shape.nest.accesses;
+    const std::int64_t reach = to.inner == Inner::Strided && !is_iota && !is_picked ? kRowReach : 0;
     for (std::uint32_t k = 0; k < list.size() && !is_own; ++k) {
       const AccessCode& b = loops_.accesses[sources_[k]];
-      if (!is_own_[k] && list[k] == to && a.offset == b.offset && a.strides == b.strides && by_trip_[k] == by_trip &&
-          is_picked_[k] == is_picked)
-        return k;
+      const std::int64_t apart = (a.offset - b.offset) * a.size;
+      if (!is_own_[k] && list[k] == to && std::abs(apart) <= reach && a.strides == b.strides &&
+          by_trip_[k] == by_trip && is_picked_[k] == is_picked && is_stored_[k] == is_stored)
+        return {k, apart};
     }
     list.push_back(to);
     sources_.push_back(source);
     by_trip_.push_back(by_trip);
     is_own_.push_back(is_own);
-    is_stored_.push_back(0);
+    is_stored_.push_back(is_stored);
     is_picked_.push_back(is_picked);
-    return static_cast<std::uint32_t>(list.size() - 1);
+    return {static_cast<std::uint32_t>(list.size() - 1), 0};
   }
 
   void accesses() {
@@ -99,22 +106,23 @@ class TakeLoopApart {
     for (std::uint32_t k = 0; k < s.nodes.size(); ++k) {
       NestNode& n = s.nodes[k];
       if (n.kind != NestNodeKind::Load && n.kind != NestNodeKind::Iota) continue;
-      n.bits = 0;
       const std::uint32_t carry = carry_of[n.access];
       if (carry != kNoNode) out_.shape.carries[carry].read = k;
-      n.access = add(n.access, n.dtype, n.kind == NestNodeKind::Iota, carry != kNoNode,
-                     carry != kNoNode ? 0 : loop_.strides[n.access], is_picking(n));
+      const Place p = add(n.access, n.dtype, n.kind == NestNodeKind::Iota, carry != kNoNode,
+                          carry != kNoNode ? 0 : loop_.strides[n.access], is_picking(n));
+      n.access = p.access;
+      n.bits = static_cast<std::uint64_t>(p.displacement);
     }
     const auto first = static_cast<std::uint32_t>(all_.accesses.size());
     for (std::uint32_t k = 0; k < loop_.body.stores.size(); ++k) {
       const Store& st = loop_.body.stores[k];
-      s.stores.push_back({st.node, add(first + k, st.to.dtype, false, true, loop_.store_strides[k])});
-      is_stored_.back() = 1;
+      const Place p = add(first + k, st.to.dtype, false, false, loop_.store_strides[k], false, true);
+      s.stores.push_back({st.node, p.access, static_cast<std::int32_t>(p.displacement)});
     }
     for (std::uint32_t c = 0; c < loop_.carries.size(); ++c) {
       out_.shape.carries[c].next = loop_.carries[c].next;
       const auto source = first + static_cast<std::uint32_t>(loop_.body.stores.size()) + c;
-      out_.shape.carries[c].last = add(source, loop_.carries[c].last.dtype, false, true, 0);
+      out_.shape.carries[c].last = add(source, loop_.carries[c].last.dtype, false, true, 0).access;
       const auto& list = s.accesses;
       const Inner read = list[s.nodes[out_.shape.carries[c].read].access].inner;
       if (!s.one && read == Inner::Same && list[out_.shape.carries[c].last].inner != Inner::Same) in_reach_ = false;

@@ -187,7 +187,11 @@ class TakeApart {
       const AccessCode& b = loops_.accesses[sources_[k]];
       if (list[k] != to || a.strides != b.strides) continue;
       const std::int64_t apart = (a.offset - b.offset) * a.size;
-      if (apart == 0 || (out_.shape.one && !is_iota && std::abs(apart) <= kMaxDisplacement)) return {k, apart};
+      const std::int64_t reach = is_iota                      ? 0
+                                 : out_.shape.one             ? kMaxDisplacement
+                                 : to.inner == Inner::Strided ? kRowReach
+                                                              : 0;
+      if (std::abs(apart) <= reach) return {k, apart};
     }
     list.push_back(to);
     sources_.push_back(source);

@@ -33,6 +33,9 @@ struct ShapeAccess {
   friend bool operator==(const ShapeAccess&, const ShapeAccess&) = default;
 };
 
+// Elements of a row of an array of structs that are at most so many bytes apart share an address.
+inline constexpr std::int64_t kRowReach = 128;
+
 struct ShapeStore {
   std::uint32_t node = 0, access = 0;
   std::int32_t displacement = 0;  // bytes

@@ -1,5 +1,5 @@
-// Pieces of a concat are made where they stand in the whole: no step copies them, and the bits are those of plans
-// without fusion.
+// Pieces of a concat are made where they stand in the whole, along any dim: no step copies them, and the bits are those
+// of plans without fusion.
 #include "vm/plan/join.h"
 
 #include <algorithm>
@@ -95,6 +95,101 @@ func @loop(%x: f32[n], %y: f32[m], %k: i32[7]) {
   }
   ret %r, %all
 }
+
+// Along inner dims.
+func @stacked(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %a = sin %x
+  %b = cos %x
+  %s = stack %a, %b, %a {axis=1}
+  %p = stack %b, %a {axis=1}
+  %t = cumsum %p {axis=0}
+  ret %p, %t
+}
+func @matrices(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %a = sin %x
+  %b = cos %x
+  %c = neg %a
+  %d = add %b, 1
+  %r = stack %a, %b {axis=1}
+  %s = stack %c, %d {axis=1}
+  %z = stack %r, %s {axis=1}
+  %t = cumsum %z {axis=0}
+  ret %t
+}
+// Blocks of several dims; a piece that others read, forwards and backwards.
+func @blocks(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %p = reshape %x {shape=[2, 3, (size(%x, [0]) / 6)]}
+  %c = cumsum %p {axis=2}
+  %a = sin %c
+  %b = cos %c
+  %w = concat %b, %a {axis=1}
+  %r = reverse %a {axes=[1]}
+  %u = reduce_sum %r {axes=[1]}
+  %v = cumsum %w {axis=0}
+  ret %v, %u
+}
+// An input, a constant and what a kernel reads are copied.
+func @copied(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %p = reshape %x {shape=[n, 1]}
+  %a = sin %p
+  %b = cos %p
+  %c = cumsum %a {axis=0}
+  %d = neg %c
+  %e = mul %b, 2
+  %one = broadcast_to 1.0 {shape=[n, 1]} : f32[n,1]
+  %w = concat %d, %p, %e, %b, %one {axis=1}
+  %t = cumsum %w {axis=0}
+  ret %t, %c
+}
+func @reduced(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %p = reshape %x {shape=[2, (size(%x, [0]) / 2)]}
+  %a = reduce_sum %p {axes=[1]}
+  %b = reduce_max %p {axes=[1]}
+  %w = stack %a, %b {axis=1}
+  %t = cumsum %w {axis=0}
+  ret %w, %t
+}
+// The second piece is made where %c is read for the last time, at equal places; it can't have the memory of %c, which
+// holds the first piece by then.
+func @between(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %c = cumsum %x
+  %p = reshape %c {shape=[(size(%x, [0]) / 2), 2]}
+  %p0 = select %p {axis=1, index=0}
+  %p1 = select %p {axis=1, index=1}
+  %a = sin %p1
+  %s = cumsum %c
+  %l = slice %s {start=[(size(%x, [0]) - 1)], limit=[n]}
+  %q = cumsum %l
+  %z = reshape %q {shape=[]}
+  %b = mul %p0, %z
+  %w = stack %b, %a {axis=1}
+  %t = cumsum %w {axis=0}
+  ret %t
+}
+// Loops that go from block to block.
+func @stay_in_a_line(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %a = sin %x
+  %b = cos %x
+  %p = reshape %a {shape=[2, 3, (size(%x, [0]) / 6)]}
+  %q = reshape %b {shape=[2, 3, (size(%x, [0]) / 6)]}
+  %w = concat %p, %q {axis=1}
+  %t = cumsum %w {axis=0}
+  ret %t
+}
+// These stay steps: a value twice, what kernels make, most of it copied.
+func @stay_within(%x: f32[n], %y: f32[m], %k: i32[7]) {
+  %p = reshape %x {shape=[n, 1]}
+  %a = sin %p
+  %c = concat %a, %a {axis=1}
+  %e = cumsum %p {axis=0}
+  %f = concat %e, %e, %a {axis=1}
+  %g = cos %p
+  %h = concat %p, %g, %p {axis=1}
+  %s = cumsum %c {axis=0}
+  %t = cumsum %f {axis=0}
+  %u = cumsum %h {axis=0}
+  ret %s, %t, %u
+}
 )";
 
 std::size_t concats(const Plan& plan) {
@@ -154,7 +249,22 @@ TEST_F(Join, PiecesAreMadeInTheirPlaces) {
   check("overtaken", 9, 9, 0);
 }
 
+TEST_F(Join, PiecesAreInterleaved) {
+  for (const std::int64_t n : {2, 8, 13, 100}) {
+    check("stacked", n, 5, 0);
+    check("matrices", n, 5, 0);
+    check("copied", n, 5, 0);
+  }
+  for (const std::int64_t n : {6, 48, 66}) {
+    check("blocks", n, 5, 0);
+    check("reduced", n, 5, 0);
+    check("between", n, 5, 0);
+  }
+}
+
 TEST_F(Join, OthersAreCopied) {
+  for (const std::int64_t n : {2, 13}) check("stay_within", n, 5, 3);
+  for (const std::int64_t n : {6, 48}) check("stay_in_a_line", n, 5, 1);
   check("stay", 6, 6, 4);
   for (const std::int64_t n : {4, 40}) check("loop", n, 4, 0);
 }

@@ -1,5 +1,7 @@
 #include "vm/storage.h"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "vm/tensor.h"
@@ -46,6 +48,51 @@ TEST(Storage, BorrowedMemoryIsReleasedByTheLastReference) {
     EXPECT_EQ(released, 0);
   }
   EXPECT_EQ(released, 1);
+}
+
+TEST(Spares, LargeMemoryIsKeptForTheNextOfItsSize) {
+  constexpr std::int64_t kBytes = Spares::kLeast;
+  const auto budget = std::make_shared<Budget>();
+  void* first = budget->allocate(kBytes);
+  budget->release(first, kBytes);
+  EXPECT_EQ(budget->used(), 0);
+  void* other = budget->allocate(kBytes + 64);
+  EXPECT_NE(other, first);
+  void* second = budget->allocate(kBytes);
+  EXPECT_EQ(second, first);
+  budget->release(second, kBytes);
+  budget->release(other, kBytes + 64);
+}
+
+TEST(Spares, KeepSomeAndNoMore) {
+  Spares spares;
+  const auto keep = [&](std::int64_t bytes) {
+    void* memory = std::malloc(static_cast<std::size_t>(bytes));
+    if (!spares.keep(memory, bytes)) std::free(memory);
+  };
+  keep(Spares::kLeast - 1);
+  keep(Spares::kMost + 1);
+  EXPECT_EQ(spares.bytes(), 0);
+  for (int k = 0; k < 9; ++k) keep(Spares::kLeast);
+  EXPECT_EQ(spares.bytes(), 4 * Spares::kLeast);
+  keep(Spares::kMost - Spares::kLeast);  // too much beside the others
+  EXPECT_EQ(spares.bytes(), Spares::kMost - Spares::kLeast);
+  EXPECT_EQ(spares.take(Spares::kLeast), nullptr);
+  spares.clear();
+  EXPECT_EQ(spares.bytes(), 0);
+}
+
+// What is kept counts where the limit is near.
+TEST(Spares, GiveWayToTheLimit) {
+  constexpr std::int64_t kBytes = Spares::kLeast;
+  Budget budget(3 * kBytes);
+  void* a = budget.allocate(2 * kBytes);
+  budget.release(a, 2 * kBytes);
+  EXPECT_EQ(budget.spare(), 2 * kBytes);
+  void* b = budget.allocate(kBytes + 64);
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(budget.spare(), 0);
+  budget.release(b, kBytes + 64);
 }
 
 }  // namespace

@@ -38,11 +38,8 @@ class Joiner {
  private:
   // All of a value, in memory of its own.
   bool may_move(const Access& a, ValueId v) const {
-    const PlanBase& base = p_.low.bases[a.base];
-    if (base.kind != PlanBase::Kind::Slot || a.offset != 0 || pieces_[a.base].whole != kNoIndex) return false;
-    if (base.bytes != p_.t.types.bytes(p_.flat.body.type(v)) || !is_dense(a, p_.t.types.dims(p_.flat.body.type(v))))
+    if (!is_value_of_its_own(p_, a, v) || pieces_[a.base].whole != kNoIndex || writer_[a.base] == kNoIndex)
       return false;
-    if (writer_[a.base] == kNoIndex) return false;
     const FuseItem& from = items_[writer_[a.base]];
     if (from.nest) return true;
     const ItemSource& s = p_.low.sources[from.origins.front()];
@@ -60,6 +57,13 @@ class Joiner {
 };
 
 }  // namespace
+
+bool is_value_of_its_own(const PlanParts& p, const Access& a, ValueId v) {
+  const PlanBase& base = p.low.bases[a.base];
+  const TypeId type = p.flat.body.type(v);
+  return base.kind == PlanBase::Kind::Slot && a.offset == 0 && base.bytes == p.t.types.bytes(type) &&
+         is_dense(a, p.t.types.dims(type));
+}
 
 std::vector<Piece> join_pieces(const PlanParts& parts, std::vector<FuseItem>& items,
                                std::vector<std::uint8_t>& epilogues) {

@@ -11,6 +11,9 @@ struct Piece {
   std::int64_t offset = 0;  // in bytes
 };
 
+// All of a value, in memory that nothing but it has.
+bool is_value_of_its_own(const PlanParts& parts, const Access& a, ValueId v);
+
 // Drops the steps of concats along the outermost dim whose operands are whole values, each made by a nest or a kernel
 // for memory of its own. Gives a Piece for each base; empty: nothing was dropped. `epilogues`: of find_epilogues.
 std::vector<Piece> join_pieces(const PlanParts& parts, std::vector<FuseItem>& items,

@@ -15,6 +15,7 @@
 #include "vm/plan/emit.h"
 #include "vm/plan/epilogues.h"
 #include "vm/plan/fusion_report.h"
+#include "vm/plan/interleave.h"
 #include "vm/plan/join.h"
 #include "vm/plan/loop_body.h"
 #include "vm/plan/over_lanes.h"
@@ -130,7 +131,10 @@ Result<PlanRef> make_plan(const Tables& t, const FlatBody& flat, FunctionId f, c
     epilogues = find_epilogues({t, flat, *lowered, lookup}, items, options.large_product);
   if (options.note_fusion) note_fusion({t, flat, *lowered, lookup}, before, items, epilogues, options.fuse, *plan);
   std::vector<Piece> pieces;
-  if (options.fuse.enabled && !whole) pieces = join_pieces({t, flat, *lowered, lookup}, items, epilogues);
+  if (options.fuse.enabled && !whole) {
+    interleave({t, flat, *lowered, lookup}, items, epilogues);
+    pieces = join_pieces({t, flat, *lowered, lookup}, items, epilogues);
+  }
   Emitter emitter(t, flat, *std::move(lowered), std::move(items), std::move(epilogues), std::move(pieces), *plan,
                   lookup, options);
   if (Status s = whole ? emitter.run_whole(*std::move(whole)) : emitter.run(); !s) return std::move(s).error();

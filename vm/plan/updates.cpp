@@ -94,7 +94,9 @@ bool updates_in_place(const PlanParts& p, const FuseItem& item, std::uint32_t fr
 BaseUses find_uses(const Lowered& low, std::span<const FuseItem> items) {
   BaseUses uses{std::vector<std::uint32_t>(low.bases.size(), 0), std::vector<std::uint32_t>(low.bases.size(), 0)};
   for (std::uint32_t i = 0; i < items.size(); ++i) {
-    for_each_write(items[i], [&](std::uint32_t b) { uses.writer[b] = i + 1; });
+    for_each_write(items[i], [&](std::uint32_t b) {
+      if (uses.writer[b] == 0) uses.writer[b] = i + 1;
+    });
     for_each_read(items[i], [&](std::uint32_t b) { uses.last_read[b] = i + 1; });
   }
   for (const PassedParam& p : low.passed) uses.last_read[p.param] = kNoIndex;  // the first bases are the parameters
@@ -106,7 +108,7 @@ std::vector<std::uint32_t> shared_memory(const PlanParts& p, std::span<const Fus
   for (std::uint32_t b = 0; b < next.size(); ++b) next[b] = b;
   for (std::uint32_t i = 0; i < items.size(); ++i) {
     for_each_write(items[i], [&](std::uint32_t to) {
-      bool taken = false;
+      bool taken = uses.writer[to] != i + 1;  // others may still read what the first one wrote over
       for_each_read(items[i], [&](std::uint32_t from) {
         const PlanBase& b = p.low.bases[from];
         if (taken || b.kind != PlanBase::Kind::Slot || b.bytes == 0 || b.bytes != p.low.bases[to].bytes) return;
