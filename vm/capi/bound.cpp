@@ -27,6 +27,21 @@ tfvm_status bind(tfvm_context& c, const tfvm_function& f, tfvm_bound& b, tfvm_er
   return TFVM_OK;
 }
 
+// Apart, for the registers that it saves would take a small call a tenth of its time.
+[[gnu::noinline]] tfvm_status call_checked(const tfvm_bound* b, tfvm_error* error) {
+  if (!b) return misuse(error, "a bound call is needed");
+  tfvm_context& c = *b->context;
+  if (!b->function->function.on_tensors && !c.paused) [[likely]] {
+    const Plan& plan = *b->function->function.plan;
+    if (std::byte** roots = c.context.open(plan)) [[likely]] {
+      for (std::byte* p : b->table) *roots++ = p;
+      set_deadline(c);
+      return run_plan(c, plan, error);
+    }
+  }
+  return tfvm_call(&c, b->function, b->inputs.data(), b->inputs.size(), b->outputs.data(), b->outputs.size(), error);
+}
+
 }  // namespace
 
 extern "C" {
@@ -48,22 +63,11 @@ tfvm_status tfvm_bind(tfvm_context* c, const tfvm_function* f, const void* const
 }
 
 tfvm_status tfvm_call_bound(const tfvm_bound* b, tfvm_error* error) noexcept {
-  if (!b) return misuse(error, "a bound call is needed");
-  tfvm_context& c = *b->context;
-  if (b->code && !c.paused && !c.cancel.load(std::memory_order_relaxed)) [[likely]] {
-    const FloatMode mode;
-    b->code->run(b->table.data());
-    return TFVM_OK;
-  }
-  if (!b->function->function.on_tensors && !c.paused) [[likely]] {
-    const Plan& plan = *b->function->function.plan;
-    if (std::byte** roots = c.context.open(plan)) [[likely]] {
-      for (std::byte* p : b->table) *roots++ = p;
-      set_deadline(c);
-      return run_plan(c, plan, error);
-    }
-  }
-  return tfvm_call(&c, b->function, b->inputs.data(), b->inputs.size(), b->outputs.data(), b->outputs.size(), error);
+  if (!b || !b->code || b->context->paused || b->context->cancel.load(std::memory_order_relaxed)) [[unlikely]]
+    return call_checked(b, error);
+  const FloatMode mode;
+  b->code->run(b->table.data());
+  return TFVM_OK;
 }
 
 void tfvm_bound_release(tfvm_bound* b) noexcept { delete b; }
