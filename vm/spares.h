@@ -25,7 +25,7 @@ class Spares {
  private:
   void free(void* memory) noexcept;
 
-  std::array<std::atomic<void*>, 4> places_{};  // what is kept begins with its size
+  std::array<std::atomic<void*>, 16> places_{};  // what is kept begins with its size
   std::atomic<std::uint32_t> turn_{0};
   std::atomic<std::int64_t> bytes_{0};
 };

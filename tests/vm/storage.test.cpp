@@ -73,8 +73,8 @@ TEST(Spares, KeepSomeAndNoMore) {
   keep(Spares::kLeast - 1);
   keep(Spares::kMost + 1);
   EXPECT_EQ(spares.bytes(), 0);
-  for (int k = 0; k < 9; ++k) keep(Spares::kLeast);
-  EXPECT_EQ(spares.bytes(), 4 * Spares::kLeast);
+  for (int k = 0; k < 20; ++k) keep(Spares::kLeast);
+  EXPECT_EQ(spares.bytes(), 16 * Spares::kLeast);
   keep(Spares::kMost - Spares::kLeast);  // too much beside the others
   EXPECT_EQ(spares.bytes(), Spares::kMost - Spares::kLeast);
   EXPECT_EQ(spares.take(Spares::kLeast), nullptr);

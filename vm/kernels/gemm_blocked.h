@@ -31,7 +31,7 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
   // Rows of A that few panels of B meet are read where they stand, if they are runs along k.
   bool is_of_runs = false;
   if constexpr (std::is_floating_point_v<T>)
-    is_of_runs = n <= 2 * kCols<T> && a.ks.is_unit() && !a.lanes.table && needs_no_conversion<T>(a);
+    is_of_runs = n <= 8 * kCols<T> && a.ks.is_unit() && !a.lanes.table && needs_no_conversion<T>(a);
   for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN) {
     const std::int64_t nc = std::min(kBlockN, n - n0);
     for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
