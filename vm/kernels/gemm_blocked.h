@@ -23,6 +23,15 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + t
 inline bool is_few(std::int64_t m, std::int64_t n, std::int64_t k) { return m * n * k <= kFew; }
 inline bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) { return is_few(m, n, k) || (m < 2 && n < 8); }
 
+// Are columns, side by side, read where they stand? Few rows of A leave less to do with them than packing takes, the
+// fewer where many k share a set of a cache.
+template <class T>
+bool stays(const GemmSource& b, std::int64_t m) {
+  constexpr std::int64_t kFewRows = 32, kSomeRows = 64, kApart = 2048;  // kApart: bytes
+  return b.lanes.is_unit() && !b.ks.table && needs_no_conversion<T>(b) &&
+         m <= (b.ks.stride * size_of(b.dtype) % kApart == 0 ? kFewRows : kSomeRows);
+}
+
 template <class T>
 void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::int64_t n, std::int64_t k,
                  GemmTarget<T> c, std::byte* scratch, const GemmBlocks& blocks) {
@@ -32,11 +41,12 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
   bool is_of_runs = false;
   if constexpr (std::is_floating_point_v<T>)
     is_of_runs = n <= 8 * kCols<T> && a.ks.is_unit() && !a.lanes.table && needs_no_conversion<T>(a);
+  const bool is_still = stays<T>(b, m);
   for (std::int64_t n0 = 0; n0 < n; n0 += kBlockN) {
-    const std::int64_t nc = std::min(kBlockN, n - n0);
+    const std::int64_t nc = std::min(kBlockN, n - n0), still = is_still ? nc / kCols<T> * kCols<T> : 0;
     for (std::int64_t k0 = 0; k0 < k; k0 += kGemmBlockK) {
       const std::int64_t kc = std::min(kGemmBlockK, k - k0);
-      pack<T, kCols<T>>(b, n0, nc, k0, kc, kCols<T>, packed_b);
+      pack<T, kCols<T>>(b, n0 + still, nc - still, k0, kc, kCols<T>, packed_b);
       for (std::int64_t m0 = 0; m0 < m; m0 += kBlockM) {
         const std::int64_t mc = std::min(kBlockM, m - m0);
         const std::int64_t whole = is_of_runs ? mc / kRows * kRows : 0;  // rows that are not packed
@@ -44,7 +54,8 @@ void gemm_packed(const GemmSource& a, const GemmSource& b, std::int64_t m, std::
         for (std::int64_t j = 0; j < nc; j += kCols<T>)
           for (std::int64_t i = 0; i < mc; i += kRows) {
             const GemmTarget<T> to{c.data + (m0 + i) * c.row + (n0 + j) * c.col, c.row, c.col};
-            const T* panel = packed_b + j * kc;
+            Panel<T> panel{packed_b + (j - still) * kc};
+            if (j < still) panel = {reinterpret_cast<const T*>(b.data) + k0 * b.ks.stride + n0 + j, b.ks.stride};
             const std::int64_t cols = std::min(kCols<T>, nc - j);
             if constexpr (std::is_floating_point_v<T>)
               if (i < whole) {

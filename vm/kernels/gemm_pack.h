@@ -85,13 +85,29 @@ void pack_panel(const T* data, GemmAxis lanes, std::int64_t valid, GemmAxis ks, 
   }
 }
 
+// Two panels of a line's lanes that stand side by side: lines next to each other arrive together.
+template <class T, std::int64_t Unit>
+[[gnu::noinline]] void pack_two_panels(const T* data, GemmAxis ks, std::int64_t kc, T* out) {
+  for (std::int64_t k = 0; k < kc; ++k, out += Unit) {
+    const T *from = data + ks.at(k), *ahead = data + ks.at(std::min(k + kAhead, kc - 1));
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + Unit);
+    std::memcpy(out, from, Unit * sizeof(T));
+    std::memcpy(out + kc * Unit, from + Unit, Unit * sizeof(T));
+  }
+}
+
 template <class T, std::int64_t Unit>
 void pack(const GemmSource& s, std::int64_t first, std::int64_t count, std::int64_t k0, std::int64_t kc,
           std::int64_t width, T* out) {
   if (!needs_no_conversion<T>(s)) return pack_converted(s, first, count, k0, kc, width, out);
   const auto* data = reinterpret_cast<const T*>(s.data);
   if (!s.ks.table) data += k0 * s.ks.stride;
-  for (std::int64_t l = 0; l < count; l += width, out += kc * width)
+  std::int64_t l = 0;
+  if constexpr (std::is_floating_point_v<T> && Unit * sizeof(T) == 64)
+    for (; s.lanes.is_unit() && l + 2 * width <= count; l += 2 * width, out += 2 * kc * width)
+      pack_two_panels<T, Unit>(data + first + l, s.ks.from(k0), kc, out);
+  for (; l < count; l += width, out += kc * width)
     pack_panel<T, Unit>(s.lanes.table ? data : data + (first + l) * s.lanes.stride, s.lanes.from(first + l),
                         std::min(width, count - l), s.ks.from(k0), kc, width, out);
 }

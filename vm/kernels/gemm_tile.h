@@ -66,10 +66,17 @@ template <class T>
     }
 }
 
-// a: kc × kRows, b: kc × kCols, both packed; the first Rows of a count. With `add` the block's sums are added to what
-// is in c. Rows of a that are not packed are runs along k, `run` elements behind each other.
+// Columns side by side, from one k to the next `step` elements: of a packed panel kCols.
+template <class T>
+struct Panel {
+  const T* data;
+  std::int64_t step = kCols<T>;
+};
+
+// a: kc × kRows, packed; the first Rows of them count. With `add` the block's sums are added to what is in c. Rows of a
+// that are not packed are runs along k, `run` elements behind each other.
 template <class T, int Rows, bool IsPacked = true>
-void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols,
+void tile_of(const T* a, std::int64_t run, Panel<T> panel, std::int64_t kc, std::int64_t rows, std::int64_t cols,
              GemmTarget<T> c, bool add) {
   using V = Vec<T>;
   constexpr std::int64_t L = kLanes<T>;
@@ -79,7 +86,8 @@ void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int
     __builtin_prefetch(c.data + r * c.row, 1);
     __builtin_prefetch(c.data + r * c.row + kCols<T> - 1, 1);
   }
-  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += kCols<T>) {
+  const T* b = panel.data;
+  for (std::int64_t k = 0; k < kc; ++k, a += IsPacked ? kRows : 1, b += panel.step) {
     const auto b0 = V::load(b), b1 = V::load(b + L);
 #pragma GCC unroll 6
     for (int r = 0; r < Rows; ++r) {
@@ -107,7 +115,7 @@ void tile_of(const T* a, std::int64_t run, const T* b, std::int64_t kc, std::int
 }
 
 template <class T>
-void tile(const T* a, const T* b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
+void tile(const T* a, Panel<T> b, std::int64_t kc, std::int64_t rows, std::int64_t cols, GemmTarget<T> c, bool add) {
   if (rows > 4) return tile_of<T, 6>(a, 0, b, kc, rows, cols, c, add);
   if (rows > 2) return tile_of<T, 4>(a, 0, b, kc, rows, cols, c, add);
   if (rows > 1) return tile_of<T, 2>(a, 0, b, kc, rows, cols, c, add);
