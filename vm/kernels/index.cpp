@@ -71,27 +71,35 @@ std::int64_t resolve_all(const IndexParams& p, const View& idx, std::int64_t bou
   return n;
 }
 
+// `step`: bytes from one place to the next.
 template <std::size_t Size>
-void take_each(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t stride,
+void take_each(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t step,
                const std::byte* nothing) {
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::byte* from = places[k] == kOutside ? nothing : x + places[k] * stride * static_cast<std::int64_t>(Size);
-    std::memcpy(out + k * static_cast<std::int64_t>(Size), from, Size);
-  }
+  for (std::int64_t k = 0; k < n; ++k, out += Size)
+    std::memcpy(out, places[k] == kOutside ? nothing : x + places[k] * step, Size);
 }
 
-// Single elements of a lane.
-void take_elements(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t stride,
+// Elements of a lane, or short rows, of `size` bytes each: as many as `nothing` has; false: of any other size.
+constexpr std::int64_t kMostTaken = 64;
+bool take_elements(std::byte* out, const std::byte* x, const std::int64_t* places, std::int64_t n, std::int64_t step,
                    const std::byte* nothing, std::int64_t size) {
   switch (size) {
     case 1:
-      return take_each<1>(out, x, places, n, stride, nothing);
+      return take_each<1>(out, x, places, n, step, nothing), true;
     case 2:
-      return take_each<2>(out, x, places, n, stride, nothing);
+      return take_each<2>(out, x, places, n, step, nothing), true;
     case 4:
-      return take_each<4>(out, x, places, n, stride, nothing);
+      return take_each<4>(out, x, places, n, step, nothing), true;
+    case 8:
+      return take_each<8>(out, x, places, n, step, nothing), true;
+    case 16:
+      return take_each<16>(out, x, places, n, step, nothing), true;
+    case 32:
+      return take_each<32>(out, x, places, n, step, nothing), true;
+    case kMostTaken:
+      return take_each<kMostTaken>(out, x, places, n, step, nothing), true;
     default:
-      return take_each<8>(out, x, places, n, stride, nothing);
+      return false;
   }
 }
 
@@ -124,16 +132,15 @@ void run_take(const KernelCall& call, const void* params) {
   const bool has_dense_rows = is_dense(post_rank, post_dims, post_strides);
   std::int64_t post = 1;
   for (std::int32_t d = 0; d < post_rank; ++d) post *= post_dims[d];
-  const std::int64_t size = size_of(out.dtype);
-  alignas(16) std::byte nothing[16] = {};
-  outside_element(x.dtype, nothing);
+  const std::int64_t size = size_of(out.dtype), step = x.strides[p.axis] * size;
+  alignas(16) std::byte nothing[kMostTaken] = {};
+  for (std::int64_t at = 0; at < kMostTaken; at += size) outside_element(x.dtype, nothing + at);
   std::byte* to = out.data;
   Walk<1> pre(p.axis, x.dims);
   pre.strides(0, x.strides);
   for (; pre.more(); pre.next()) {
-    if (post == 1) {
-      take_elements(to, x.data + pre.at(0) * size, places, n, x.strides[p.axis], nothing, size);
-      to += n * size;
+    if (has_dense_rows && take_elements(to, x.data + pre.at(0) * size, places, n, step, nothing, post * size)) {
+      to += n * post * size;
       continue;
     }
     for (std::int64_t k = 0; k < n; ++k, to += post * size) {

@@ -18,10 +18,11 @@ namespace tfvm {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
+using Work = Eigen::Map<Matrix>;  // in the kernel's scratch memory: small matrices are many
 
 struct LinalgParams {
-  Matrix (*load)(const View&, std::int64_t k) = nullptr;
-  void (*store)(const Matrix&, const View&, std::int64_t k) = nullptr;
+  Work (*load)(const View&, std::int64_t k, double* to) = nullptr;
+  void (*store)(const Eigen::Ref<const Matrix>&, const View&, std::int64_t k) = nullptr;
   void (*fill_nan)(const View&) = nullptr;  // allocates nothing
   bool lower = true, left = true, transpose = false, unit_diagonal = false, full = false;
 };
@@ -47,18 +48,17 @@ std::int64_t offset(const View& v, std::int64_t k, std::int32_t inner) {
 }
 
 template <class E>
-Matrix load(const View& v, std::int64_t k) {
+Work load(const View& v, std::int64_t k, double* to) {
   const auto* x = reinterpret_cast<const typename E::Stored*>(v.data) + offset(v, k, 2);
-  Matrix m(rows(v), columns(v));
-  for (std::int64_t i = 0; i < m.rows(); ++i)
-    for (std::int64_t j = 0; j < m.cols(); ++j)
-      m(i, j) = E::load(x[i * v.strides[v.rank - 2] + j * v.strides[v.rank - 1]]);
-  return m;
+  const std::int64_t m = rows(v), n = columns(v), down = v.strides[v.rank - 2], across = v.strides[v.rank - 1];
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) to[j * m + i] = E::load(x[i * down + j * across]);
+  return {to, m, n};
 }
 
 // Results are row-major; one with a dim less holds vectors.
 template <class E>
-void store(const Matrix& m, const View& out, std::int64_t k) {
+void store(const Eigen::Ref<const Matrix>& m, const View& out, std::int64_t k) {
   auto* y = reinterpret_cast<typename E::Stored*>(out.data) + k * m.size();
   for (std::int64_t i = 0; i < m.rows(); ++i)
     for (std::int64_t j = 0; j < m.cols(); ++j) *y++ = E::store(static_cast<typename E::Value>(m(i, j)));
@@ -66,35 +66,51 @@ void store(const Matrix& m, const View& out, std::int64_t k) {
 
 Matrix nans(std::int64_t r, std::int64_t c) { return Matrix::Constant(r, c, std::numeric_limits<double>::quiet_NaN()); }
 
-Matrix symmetric_part(const Matrix& a) { return (a + a.transpose()) / 2; }
+Matrix symmetric_part(const Work& a) { return (a + a.transpose()) / 2; }
+
+double* first(const KernelCall& c) { return reinterpret_cast<double*>(c.scratch); }
 
 void cholesky(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  const Matrix a = symmetric_part(p.load(c.in[0], k));
-  const Eigen::LLT<Matrix> llt(a);
-  const bool fails = llt.info() != Eigen::Success || !a.allFinite();
-  p.store(fails ? nans(a.rows(), a.cols()) : Matrix(llt.matrixL()), c.out[0], k);
+  Work a = p.load(c.in[0], k, first(c));
+  for (std::int64_t j = 0; j < a.cols(); ++j)
+    for (std::int64_t i = j + 1; i < a.rows(); ++i) a(i, j) = (a(i, j) + a(j, i)) / 2, a(j, i) = 0;
+  bool fails = !a.allFinite();
+  if (!fails) {
+    Eigen::Ref<Matrix> in_place(a);
+    fails = Eigen::LLT<Eigen::Ref<Matrix>>(in_place).info() != Eigen::Success;
+  }
+  if (fails) a.setConstant(std::numeric_limits<double>::quiet_NaN());
+  p.store(a, c.out[0], k);
 }
 
 // On the right, x op(a) = b is op(a)ᵀ xᵀ = bᵀ.
 void triangular_solve(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  Matrix a = p.load(c.in[0], k), b = p.load(c.in[1], k);
+  Work a = p.load(c.in[0], k, first(c));
+  Work b = p.load(c.in[1], k, first(c) + a.size());
   const bool flip = p.transpose == p.left;
   if (flip) a.transposeInPlace();
-  if (!p.left) b.transposeInPlace();
   if (p.unit_diagonal) a.diagonal().setOnes();
   if (b.size() == 0) return;
-  if (p.lower != flip)
-    a.triangularView<Eigen::Lower>().solveInPlace(b);
-  else
-    a.triangularView<Eigen::Upper>().solveInPlace(b);
-  if (!p.left) b.transposeInPlace();
+  const auto solve = [&](Eigen::Ref<Matrix> x) {
+    if (p.lower != flip)
+      a.triangularView<Eigen::Lower>().solveInPlace(x);
+    else
+      a.triangularView<Eigen::Upper>().solveInPlace(x);
+  };
+  if (p.left) {
+    solve(b);
+  } else {
+    Matrix x = b.transpose();
+    solve(x);
+    b = x.transpose();
+  }
   p.store(b, c.out[0], k);
 }
 
 // Row pivoting, the pivot of each column being its first largest element; a column of zeros is left (as LAPACK's
 // getrf).
 void lu(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> a = p.load(c.in[0], k);
+  Work a = p.load(c.in[0], k, first(c));
   const std::int64_t n = std::min(a.rows(), a.cols());
   auto* pivots = reinterpret_cast<std::int32_t*>(c.out[1].data) + k * n;
   for (std::int64_t j = 0; j < n; ++j) {
@@ -104,18 +120,15 @@ void lu(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
     pivots[j] = static_cast<std::int32_t>(pivot);
     if (pivot != j) a.row(pivot).swap(a.row(j));
     if (a(j, j) == 0) continue;
-    const std::int64_t rest = a.cols() - j - 1;
-    for (std::int64_t i = j + 1; i < a.rows(); ++i) {
-      const double f = a(i, j) / a(j, j);
-      a(i, j) = f;
-      if (rest > 0) a.row(i).tail(rest) -= f * a.row(j).tail(rest);
-    }
+    const std::int64_t below = a.rows() - j - 1;
+    a.col(j).tail(below) /= a(j, j);
+    for (std::int64_t l = j + 1; l < a.cols(); ++l) a.col(l).tail(below) -= a.col(j).tail(below) * a(j, l);
   }
   p.store(a, c.out[0], k);
 }
 
 void qr(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  const Matrix a = p.load(c.in[0], k);
+  const Matrix a = p.load(c.in[0], k, first(c));
   const std::int64_t n = columns(c.out[0]);  // columns of q
   if (!a.allFinite()) {
     p.store(nans(a.rows(), n), c.out[0], k);
@@ -136,7 +149,7 @@ void qr(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
 }
 
 void eigh(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
-  const Matrix a = symmetric_part(p.load(c.in[0], k));
+  const Matrix a = symmetric_part(p.load(c.in[0], k, first(c)));
   if (a.size() == 0) return;
   Eigen::SelfAdjointEigenSolver<Matrix> d;
   if (a.allFinite()) d.compute(a);
@@ -157,7 +170,7 @@ bool store_svd(const Svd& d, const KernelCall& c, const LinalgParams& p, std::in
 // Small ones by Jacobi rotations, which are the more accurate, others by divide and conquer.
 void svd(const KernelCall& c, const LinalgParams& p, std::int64_t k) {
   constexpr std::int64_t kJacobi = 32;
-  const Matrix a = p.load(c.in[0], k);
+  const Matrix a = p.load(c.in[0], k, first(c));
   const std::int64_t n = std::min(a.rows(), a.cols());
   const unsigned parts = p.full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
   if (n == 0) {
@@ -212,11 +225,21 @@ void (*runner(Op op))(const KernelCall&, const void*) {
 }
 
 template <class E>
-Kernel kernel_in(Op op, LinalgParams p) {
+Kernel kernel_in(Op op, LinalgParams p, std::size_t scratch) {
   p.load = load<E>;
   p.store = store<E>;
   p.fill_nan = fill_nan<E>;
-  return kernel_of(runner(op), p);
+  return kernel_of(runner(op), p, scratch);
+}
+
+// Of one matrix of each operand.
+std::size_t scratch_bytes(const KernelRequest& r) {
+  std::size_t elements = 0;
+  for (std::size_t k = 0; k < r.operands.size(); ++k) {
+    const Dims d = r.dims(k);
+    elements += static_cast<std::size_t>(d[d.size() - 2] * d[d.size() - 1]);
+  }
+  return elements * sizeof(double);
 }
 
 }  // namespace
@@ -233,13 +256,13 @@ Result<Kernel> make_linalg(const KernelRequest& r) {
   if (r.op == Op::svd) p.full = r.attrs.get_bool(r.at, Key::full);
   switch (r.dtype(0)) {
     case DType::F16:
-      return kernel_in<Half>(r.op, p);
+      return kernel_in<Half>(r.op, p, scratch_bytes(r));
     case DType::BF16:
-      return kernel_in<Brain>(r.op, p);
+      return kernel_in<Brain>(r.op, p, scratch_bytes(r));
     case DType::F32:
-      return kernel_in<Plain<float>>(r.op, p);
+      return kernel_in<Plain<float>>(r.op, p, scratch_bytes(r));
     default:
-      return kernel_in<Plain<double>>(r.op, p);
+      return kernel_in<Plain<double>>(r.op, p, scratch_bytes(r));
   }
 }
 
