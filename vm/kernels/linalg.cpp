@@ -51,8 +51,8 @@ template <class E>
 Work load(const View& v, std::int64_t k, double* to) {
   const auto* x = reinterpret_cast<const typename E::Stored*>(v.data) + offset(v, k, 2);
   const std::int64_t m = rows(v), n = columns(v), down = v.strides[v.rank - 2], across = v.strides[v.rank - 1];
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t i = 0; i < m; ++i) to[j * m + i] = E::load(x[i * down + j * across]);
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) to[j * m + i] = E::load(x[i * down + j * across]);
   return {to, m, n};
 }
 

@@ -4,6 +4,8 @@
 
 #include <concepts>
 
+#include <immintrin.h>
+
 #include "vm/kernels/elements.h"
 
 namespace tfvm {
@@ -100,9 +102,24 @@ RowFns find_row_fns(DType d, Op combine) {
   });
 }
 
+// Eight of sixteen elements: the even ones (0x88), or the odd ones (0xdd).
+template <int Which>
+void gather_half(const float* from, float* to) {
+  const __m256 both = _mm256_shuffle_ps(_mm256_loadu_ps(from), _mm256_loadu_ps(from + 8), Which);
+  _mm256_storeu_pd(reinterpret_cast<double*>(to), _mm256_permute4x64_pd(_mm256_castps_pd(both), 0xd8));
+}
+
+// Elements x[2 * i] side by side, n > 8 of them; what lies between them is read, too.
+void gather_pairs(const float* x, std::int64_t n, float* to) {
+  for (std::int64_t i = 0; i + 8 < n; i += 8) gather_half<0x88>(x + 2 * i, to + i);
+  gather_half<0xdd>(x + 2 * (n - 8) - 1, to + n - 8);  // behind the last there may be nothing
+}
+
 // Elements x[i * step] side by side.
 template <class S>
 void gather_row(const std::byte* x, std::int64_t step, std::int64_t n, std::byte* to) {
+  if constexpr (sizeof(S) == 4)
+    if (step == 2 && n > 8) return gather_pairs(reinterpret_cast<const float*>(x), n, reinterpret_cast<float*>(to));
   for (std::int64_t i = 0; i < n; ++i) reinterpret_cast<S*>(to)[i] = reinterpret_cast<const S*>(x)[i * step];
 }
 void gather_row(std::int64_t size, const std::byte* x, std::int64_t step, std::int64_t n, std::byte* to) {
