@@ -80,7 +80,7 @@ class TakeLoopApart {
     to.inner = inner_of(stride, is_iota || is_picked);
     if (to.inner == Inner::Strided && !is_iota) in_reach_ = in_reach_ && is_in_reach(stride, out_.shape.reg_bytes);
     auto& list = out_.shape.nest.accesses;
-    const std::int64_t reach = to.inner == Inner::Strided && !is_iota && !is_picked ? kRowReach : 0;
+    const std::int64_t reach = is_picked ? 0 : row_reach(to);
     for (std::uint32_t k = 0; k < list.size() && !is_own; ++k) {
       const AccessCode& b = loops_.accesses[sources_[k]];
       const std::int64_t apart = (a.offset - b.offset) * a.size;

@@ -3,7 +3,6 @@
 // row of at most 16 bytes, are moved at once, and rows become registers of lanes, or are made of them, by shuffles.
 
 #include <array>
-#include <span>
 #include <vector>
 
 #include "jit/x86/lane_code.h"
@@ -12,7 +11,7 @@
 namespace tfvm::x86 {
 
 inline constexpr int kRowBytes = 16;
-inline constexpr int kRowRegisters = 10;  // that a row takes beside what it is of, at most
+inline constexpr int kRowRegisters = 10;  // that moving one takes, at most
 
 // Loads, or stores, by their places in the row. A load's row may have gaps, kNoLane, within.
 struct Row {

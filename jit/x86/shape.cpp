@@ -187,10 +187,7 @@ class TakeApart {
       const AccessCode& b = loops_.accesses[sources_[k]];
       if (list[k] != to || a.strides != b.strides) continue;
       const std::int64_t apart = (a.offset - b.offset) * a.size;
-      const std::int64_t reach = is_iota                      ? 0
-                                 : out_.shape.one             ? kMaxDisplacement
-                                 : to.inner == Inner::Strided ? kRowReach
-                                                              : 0;
+      const std::int64_t reach = out_.shape.one && !is_iota ? kMaxDisplacement : row_reach(to);
       if (std::abs(apart) <= reach) return {k, apart};
     }
     list.push_back(to);

@@ -33,8 +33,8 @@ struct ShapeAccess {
   friend bool operator==(const ShapeAccess&, const ShapeAccess&) = default;
 };
 
-// Elements of a row of an array of structs that are at most so many bytes apart share an address.
-inline constexpr std::int64_t kRowReach = 128;
+// Elements of a row of an array of structs share an address: how many bytes they may be apart.
+constexpr std::int64_t row_reach(const ShapeAccess& a) { return a.inner == Inner::Strided && !a.is_iota ? 128 : 0; }
 
 struct ShapeStore {
   std::uint32_t node = 0, access = 0;

@@ -49,11 +49,8 @@ void move(Nest& nest, const Blocks& b) {
   const auto change = [&](Access& a) {
     if (a.base == b.base) a = *moved(a, nest.extents, b);
   };
-  for (std::size_t k = 0; k < nest.accesses.size(); ++k) {
-    const bool is_loaded = std::ranges::any_of(
-        nest.nodes, [&](const NestNode& n) { return n.kind == NestNodeKind::Load && n.access == k; });
-    if (is_loaded) change(nest.accesses[k]);  // iotas have no base
-  }
+  for (const NestNode& n : nest.nodes)
+    if (n.kind == NestNodeKind::Load) change(nest.accesses[n.access]);  // once: it is of the whole then
   for (Store& s : nest.stores) change(s.to);
   for (Reduction& r : nest.reductions) change(r.to);
 }
@@ -103,10 +100,9 @@ class Interleaver {
   }
 
   bool join(std::uint32_t at) {
-    const FuseItem& item = items_[at];
-    if (item.nest) return false;
-    const ItemSource& s = p_.low.sources[item.origins.front()];
-    if (s.is_check || s.instr >= p_.flat.body.num_instrs() || p_.flat.body.ops[s.instr] != Op::concat) return false;
+    const ItemSource* const concat = concat_of(p_, items_[at]);
+    if (!concat) return false;
+    const ItemSource& s = *concat;
     const Instr in = p_.flat.body.instr(s.instr);
     const Dims dims = p_.t.types.dims(p_.flat.body.type(in.result()));
     const std::ptrdiff_t axis = p_.t.attrs.get_int(in.attrs, Key::axis);

@@ -16,9 +16,9 @@ class Joiner {
   }
 
   bool join(const FuseItem& item) {
-    if (item.nest) return false;
-    const ItemSource& s = p_.low.sources[item.origins.front()];
-    if (s.is_check || s.instr >= p_.flat.body.num_instrs() || p_.flat.body.ops[s.instr] != Op::concat) return false;
+    const ItemSource* const concat = concat_of(p_, item);
+    if (!concat) return false;
+    const ItemSource& s = *concat;
     const Instr in = p_.flat.body.instr(s.instr);
     const Dims dims = p_.t.types.dims(p_.flat.body.type(in.result()));
     const auto axis = p_.t.attrs.get_int(in.attrs, Key::axis);
@@ -57,6 +57,13 @@ class Joiner {
 };
 
 }  // namespace
+
+const ItemSource* concat_of(const PlanParts& p, const FuseItem& item) {
+  if (item.nest) return nullptr;
+  const ItemSource& s = p.low.sources[item.origins.front()];
+  const bool is_concat = !s.is_check && s.instr < p.flat.body.num_instrs() && p.flat.body.ops[s.instr] == Op::concat;
+  return is_concat ? &s : nullptr;
+}
 
 bool is_value_of_its_own(const PlanParts& p, const Access& a, ValueId v) {
   const PlanBase& base = p.low.bases[a.base];

@@ -11,6 +11,9 @@ struct Piece {
   std::int64_t offset = 0;  // in bytes
 };
 
+// What a step that is a concat was made of; null: another item.
+const ItemSource* concat_of(const PlanParts& parts, const FuseItem& item);
+
 // All of a value, in memory that nothing but it has.
 bool is_value_of_its_own(const PlanParts& parts, const Access& a, ValueId v);
 
